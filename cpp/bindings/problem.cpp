@@ -1,0 +1,87 @@
+#include "gapcut/problem.hpp"
+
+#include "arrays.hpp"
+#include "topics.hpp"
+
+namespace gapcut::bindings {
+namespace {
+
+RowMatrix dense(const In2<double>& a) {
+    return RowMatrix::from_dense(static_cast<std::int64_t>(a.shape(0)), static_cast<std::int64_t>(a.shape(1)), a.data());
+}
+
+RowMatrix csr(std::int64_t cols, const In1<std::int64_t>& offsets, const In1<std::int32_t>& columns,
+              const In1<double>& values) {
+    const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
+    if (rows < 0 || offsets.data()[0] != 0 || offsets.data()[rows] != static_cast<std::int64_t>(values.size()) ||
+        columns.size() != values.size())
+        throw std::invalid_argument("malformed compressed rows");
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (auto p = offsets.data()[r]; p < offsets.data()[r + 1]; ++p) {
+            if (p >= static_cast<std::int64_t>(values.size()) || columns.data()[p] < 0 || columns.data()[p] >= cols ||
+                (p > offsets.data()[r] && columns.data()[p] <= columns.data()[p - 1]))
+                throw std::invalid_argument("compressed rows need ascending columns inside the matrix");
+        }
+    return RowMatrix::from_csr(rows, cols, offsets.data(), columns.data(), values.data());
+}
+
+Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const In1<std::int64_t>& node_offset,
+             const In1<std::int64_t>& edge_offset, const In1<std::int32_t>& tail, const In1<std::int32_t>& head,
+             const In1<std::int32_t>& labels, const In1<double>& loss) {
+    Problem p;
+    p.n_labels = n_labels;
+    p.nodes = nodes;
+    p.edges = edges;
+    p.node_offset = to_vector(node_offset);
+    p.edge_offset = to_vector(edge_offset);
+    p.tail = to_vector(tail);
+    p.head = to_vector(head);
+    p.labels = to_vector(labels);
+    p.loss = to_vector(loss);
+    p.finish();
+    return p;
+}
+
+}  // namespace
+
+void bind_problem(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<RowMatrix>(m, "RowMatrix", "Feature rows; stored dense or compressed by content.")
+        .def_static("from_dense", &dense, "values"_a)
+        .def_static("from_csr", &csr, "cols"_a, "offsets"_a, "columns"_a, "values"_a)
+        .def_prop_ro("rows", &RowMatrix::rows)
+        .def_prop_ro("cols", &RowMatrix::cols)
+        .def_prop_ro("sparse", &RowMatrix::sparse);
+
+    nb::class_<Problem>(m, "Problem", "All training graphs, packed.")
+        .def_static("make", &make, "n_labels"_a, "nodes"_a, "edges"_a, "node_offset"_a, "edge_offset"_a, "tail"_a,
+                    "head"_a, "labels"_a, "loss"_a)
+        .def("restrict_to", [](Problem& p, const In1<std::int32_t>& c) { p.restrict_to(to_vector(c)); }, "coordinates"_a)
+        .def_prop_ro("n_graphs", &Problem::n_graphs)
+        .def_ro("n_labels", &Problem::n_labels)
+        .def_prop_ro("node_dim", &Problem::node_dim)
+        .def_prop_ro("edge_dim", &Problem::edge_dim)
+        .def_prop_ro("full_dim", &Problem::full_dim)
+        .def_prop_ro("dim", &Problem::dim)
+        .def_prop_ro("coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); })
+        .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
+        .def("nonnegative_edge_columns",
+             [](const Problem& p) {
+                 const auto ok = nonnegative_edge_columns(p);
+                 auto* copy = new bool[ok.size()];
+                 for (std::size_t d = 0; d < ok.size(); ++d) copy[d] = ok[d] != 0;
+                 nb::capsule free(copy, [](void* q) noexcept { delete[] static_cast<bool*>(q); });
+                 return Out<bool>(copy, {ok.size()}, free);
+             })
+        .def("absolute_feature_sums",
+             [](const Problem& p) {
+                 return to_array(absolute_feature_sums(p), {static_cast<std::size_t>(p.n_graphs()),
+                                                            static_cast<std::size_t>(p.node_dim() + p.edge_dim())});
+             })
+        .def("feature_radius", [](const Problem& p) {
+            const nb::gil_scoped_release release;
+            return feature_radius(p);
+        });
+}
+
+}  // namespace gapcut::bindings

@@ -1,0 +1,15 @@
+// One function per topic; module.cpp calls them in this order.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace gapcut::bindings {
+
+void bind_errors(nanobind::module_& m);
+void bind_problem(nanobind::module_& m);
+void bind_flow(nanobind::module_& m);
+void bind_oracle(nanobind::module_& m);
+void bind_learn(nanobind::module_& m);
+void bind_infer(nanobind::module_& m);
+
+}  // namespace gapcut::bindings

@@ -1,0 +1,58 @@
+// The learning problem as the core sees it: all training graphs stacked, their labels, their loss, and which
+// weights exist.
+//
+// Weights. The full weight vector is [unary (K, Dn) | pairwise (K, K, De)], row-major, full_dim() long. Learners and
+// oracles exchange the compact vector instead: the dim() coordinates that can differ from zero. `slot` maps a full
+// coordinate to its compact place, or to -1 where the weight is zero by the domain (formulation, section 4: a
+// non-negative pairwise coordinate that is zero in every true joint feature map).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gapcut/row_matrix.hpp"
+
+namespace gapcut {
+
+struct Problem {
+    int n_labels = 0;                          // K >= 1
+    RowMatrix nodes;                           // (N, Dn), all graphs stacked
+    RowMatrix edges;                           // (M, De)
+    std::vector<std::int64_t> node_offset;     // n + 1
+    std::vector<std::int64_t> edge_offset;     // n + 1
+    std::vector<std::int32_t> tail, head;      // (M,) node of the stacked set: edge (u, v) has tail u and head v
+    std::vector<std::int32_t> labels;          // (N,) in [0, K)
+    std::vector<double> loss;                  // (N,) lc_u = rho weight_u / (2 sum of weights in its graph), >= 0
+    std::vector<std::int32_t> slot;            // (full_dim(),)
+    std::vector<std::int32_t> coordinates;     // (dim(),) inverse of slot, ascending
+
+    std::int64_t n_graphs() const { return static_cast<std::int64_t>(node_offset.size()) - 1; }
+    std::int64_t node_dim() const { return nodes.cols(); }
+    std::int64_t edge_dim() const { return edges.cols(); }
+    std::int64_t unary_size() const { return n_labels * node_dim(); }
+    std::int64_t full_dim() const { return unary_size() + n_labels * n_labels * edge_dim(); }
+    std::int64_t dim() const { return static_cast<std::int64_t>(coordinates.size()); }
+
+    // Checks every shape and range above; throws std::invalid_argument naming what is wrong. Sets the identity slot
+    // map if `slot` is empty.
+    void finish();
+
+    // Restricts the weights to these full coordinates (ascending).
+    void restrict_to(std::vector<std::int32_t> full_coordinates);
+};
+
+// sum over all graphs of Psi(x_i, y_i), full_dim() long.
+std::vector<double> true_feature_sum(const Problem& problem);
+
+// (n, Dn + De): for each graph the sums of |phi_d(u)| over nodes and of |phi_d(u,v)| over edges; they bound every
+// coordinate of every joint feature map and so the rounding of sums over them.
+std::vector<double> absolute_feature_sums(const Problem& problem);
+
+// (De,) whether no edge has a negative value in this column.
+std::vector<std::uint8_t> nonnegative_edge_columns(const Problem& problem);
+
+// R of Theorem B.4 (formulation, section 3): max over graphs of an upper bound of |Psi(x,y) - Psi(x,z)|, all z,
+// over the coordinates in use.
+double feature_radius(const Problem& problem);
+
+}  // namespace gapcut

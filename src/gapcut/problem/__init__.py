@@ -1,0 +1,5 @@
+"""The learning problem: packed graphs, loss, weight domain. The only room where graphs become native memory."""
+
+from gapcut.problem.learning import LearningProblem, learning_problem
+
+__all__ = ["LearningProblem", "learning_problem"]

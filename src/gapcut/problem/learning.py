@@ -1,0 +1,146 @@
+"""The learning problem of the paper (Problem 4) as arrays: what every learner and every oracle works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.problem.packing import pack
+from gapcut.typing import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from gapcut.data import Graph
+
+
+@dataclass(frozen=True)
+class LearningProblem:
+    r"""``min_w 1/2 |w|^2 + C/n sum_i max_z [Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]`` over a box.
+
+    Weights are compact vectors of length ``dim``: the coordinates of ``[unary (K, Dn) | pairwise (K, K, De)]`` that
+    can differ from zero. ``lower`` and ``upper`` hold the box, one entry a coordinate: (-inf, inf) is free,
+    (0, inf) sign constrained (the set P of the paper), (v, v) frozen at v.
+
+    The dual of any set of planes ``h_t, d_t`` needs only the box (Eq. 21 of the supplement): with ``x = sum a_t h_t``,
+    ``w = clamp(x)`` and the dual value is ``sum a_t d_t - conjugate(x)``.
+    """
+
+    core: _core.Problem
+    C: float
+    loss_scale: float
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def n_graphs(self) -> int:
+        return self.core.n_graphs
+
+    @property
+    def n_labels(self) -> int:
+        return self.core.n_labels
+
+    @property
+    def dim(self) -> int:
+        return self.core.dim
+
+    @property
+    def unary_count(self) -> int:
+        """How many of the compact coordinates, the first ones, are unary weights."""
+        return int(np.searchsorted(self.core.coordinates, self.core.n_labels * self.core.node_dim))
+
+    def clamp(self, x: FloatArray) -> FloatArray:
+        """The weights that belong to the dual point ``x``: its nearest point in the box, with exact zeros."""
+        return np.clip(x, self.lower, self.upper)
+
+    def conjugate(self, x: FloatArray) -> float:
+        """``max_w w'x - 1/2 |w|^2`` over the box, attained at ``clamp(x)``."""
+        w = self.clamp(x)
+        return float(w @ x - 0.5 * (w @ w))
+
+    def expand(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``."""
+        core = self.core
+        full = np.zeros(core.full_dim)
+        full[core.coordinates] = w
+        split = core.n_labels * core.node_dim
+        return (
+            full[:split].reshape(core.n_labels, core.node_dim),
+            full[split:].reshape(core.n_labels, core.n_labels, core.edge_dim),
+        )
+
+    def compact(self, unary: AnyArray, pairwise: AnyArray) -> FloatArray:
+        """Inverse of :meth:`expand`; values outside the coordinates in use are dropped."""
+        full = np.concatenate([np.ravel(unary), np.ravel(pairwise)]).astype(np.float64)
+        return full[self.core.coordinates]
+
+    def with_C(self, C: float) -> LearningProblem:
+        """The same data and box at another trade-off."""
+        return replace(self, C=float(C))
+
+    @cached_property
+    def absolute_mean(self) -> FloatArray:
+        """(dim,) mean over graphs of the sum of absolute features behind each coordinate.
+
+        Bounds every coordinate of a mean joint feature map, and so the rounding made in summing one.
+        """
+        core = self.core
+        mean = core.absolute_feature_sums().mean(axis=0)
+        node, edge = mean[: core.node_dim], mean[core.node_dim :]
+        full = np.concatenate([np.tile(node, core.n_labels), np.tile(edge, core.n_labels**2)])
+        return np.asarray(full[core.coordinates])
+
+    @cached_property
+    def radius(self) -> float:
+        """``R`` of Theorem B.4: bounds ``|Psi(x, y) - Psi(x, z)|`` over graphs and labelings."""
+        return self.core.feature_radius()
+
+    @property
+    def max_loss(self) -> float:
+        """``Delta`` of Theorem B.4: the largest ``Delta_b``, ``rho K / 2`` (0 if no node carries loss)."""
+        return 0.5 * self.loss_scale * self.n_labels
+
+
+def learning_problem(
+    graphs: Sequence[Graph],
+    labels: Sequence[IntArray],
+    *,
+    n_labels: int,
+    C: float,
+    loss_scale: float,
+    class_weight: FloatArray | None = None,
+    lower: FloatArray | None = None,
+    upper: FloatArray | None = None,
+) -> LearningProblem:
+    """Pack model-ready graphs whose every node is labelled.
+
+    ``labels``: one (V,) integer array a graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies the loss
+    weight of the nodes of each class. ``lower``, ``upper``: (full_dim,) box over
+    ``[unary (K, Dn) | pairwise (K, K, De)]``; default: unary free, pairwise non-negative.
+    """
+    core = pack(graphs, labels, n_labels=n_labels, loss_scale=loss_scale, class_weight=class_weight)
+    unary = core.n_labels * core.node_dim
+    if lower is None:
+        lower = np.concatenate([np.full(unary, -np.inf), np.zeros(core.full_dim - unary)])
+    if upper is None:
+        upper = np.full(core.full_dim, np.inf)
+    core.restrict_to(_coordinates_in_use(core, lower, upper))
+    return LearningProblem(core, float(C), float(loss_scale), lower[core.coordinates], upper[core.coordinates])
+
+
+def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:
+    """All but the pairwise coordinates that are zero at every optimum.
+
+    With non-negative edge features, a coordinate that no true joint feature map shows has ``h <= 0`` in every plane,
+    so a lower bound of 0 keeps its weight at 0 (formulation, section 4).
+    """
+    unary = core.n_labels * core.node_dim
+    never_true = core.true_feature_sum() == 0.0
+    never_true[:unary] = False
+    nonnegative = np.ones(core.full_dim, dtype=bool)
+    nonnegative[unary:] = np.tile(core.nonnegative_edge_columns(), core.n_labels**2)
+    at_zero = (lower == 0.0) & ((upper == 0.0) | (never_true & nonnegative))
+    return np.flatnonzero(~at_zero).astype(np.int32)

@@ -1,0 +1,71 @@
+"""Graphs into the arrays of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from gapcut import _core
+from gapcut.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from gapcut.data import Graph
+
+
+def pack(
+    graphs: Sequence[Graph],
+    labels: Sequence[IntArray],
+    *,
+    n_labels: int,
+    loss_scale: float,
+    class_weight: FloatArray | None = None,
+) -> _core.Problem:
+    """Stack graphs and their labels; the loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14)."""
+    node_offset = np.cumsum([0] + [g.n_nodes for g in graphs], dtype=np.int64)
+    edge_offset = np.cumsum([0] + [g.n_edges for g in graphs], dtype=np.int64)
+    edges = np.concatenate([g.edges + start for g, start in zip(graphs, node_offset[:-1], strict=True)])
+    stacked = np.concatenate([np.asarray(y) for y in labels])
+    loss = [
+        loss_weights(g.node_weights, y, loss_scale, class_weight) for g, y in zip(graphs, labels, strict=True)
+    ]
+    return _core.Problem.make(
+        n_labels,
+        _rows([g.node_features for g in graphs]),
+        _core.RowMatrix.from_dense(np.ascontiguousarray(np.concatenate([g.edge_features for g in graphs]))),
+        node_offset,
+        edge_offset,
+        np.ascontiguousarray(edges[:, 0], dtype=np.int32),
+        np.ascontiguousarray(edges[:, 1], dtype=np.int32),
+        np.ascontiguousarray(stacked, dtype=np.int32),
+        np.concatenate(loss),
+    )
+
+
+def loss_weights(
+    node_weights: FloatArray | None, labels: IntArray, loss_scale: float, class_weight: FloatArray | None
+) -> FloatArray:
+    """(V,) what one wrong indicator of a node costs; zero everywhere if the graph's weights sum to zero."""
+    weights = np.ones(len(labels)) if node_weights is None else np.array(node_weights, dtype=np.float64)
+    if class_weight is not None:
+        weights = weights * class_weight[labels]
+    largest = weights.max(initial=0.0)
+    if largest == 0.0:
+        return np.zeros(len(labels))
+    weights = weights / largest  # keeps the sum finite for weights near the largest float
+    return np.asarray(0.5 * loss_scale * (weights / weights.sum()))
+
+
+def _rows(features: Sequence[FloatArray | sp.csr_array]) -> _core.RowMatrix:
+    if not any(sp.issparse(f) for f in features):
+        return _core.RowMatrix.from_dense(np.ascontiguousarray(np.concatenate(features), dtype=np.float64))
+    stacked = sp.csr_array(sp.vstack([sp.csr_array(f) for f in features], format="csr"))
+    stacked.sum_duplicates()
+    return _core.RowMatrix.from_csr(
+        stacked.shape[1],
+        stacked.indptr.astype(np.int64),
+        stacked.indices.astype(np.int32),
+        stacked.data.astype(np.float64),
+    )
