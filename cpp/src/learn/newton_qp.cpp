@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "dual_point.hpp"
@@ -11,7 +12,8 @@ namespace {
 constexpr std::int64_t kEntering = 64;     // violated planes that join the model at once
 constexpr int kPairwiseSteps = 8;          // after a Newton step that gained little
 constexpr double kLittle = 0.1;            // of the gap
-constexpr int kPatience = 4;               // iterations without measurable ascent before rounding is blamed
+constexpr double kRidges[] = {SimplexStep::kRidge, 1e-14, 1e-8};  // the next is tried after little gain
+constexpr int kPatience = 6;               // iterations without measurable ascent before rounding is blamed
 
 class NewtonQP {
 public:
@@ -23,7 +25,7 @@ public:
 private:
     void choose_planes();
     void build_gram();
-    void newton_step();
+    void newton_step(double ridge);
     bool pairwise_step();
     void move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest);
 
@@ -90,7 +92,7 @@ void NewtonQP::move_along(const std::vector<std::int32_t>& planes, const std::ve
     }
 }
 
-void NewtonQP::newton_step() {
+void NewtonQP::newton_step(double ridge) {
     choose_planes();
     if (chosen_.empty()) return;
     build_gram();
@@ -102,7 +104,7 @@ void NewtonQP::newton_step() {
         gradient_[i] = point_.gradient[chosen_[i]];
         value_[i] = point_.alpha[chosen_[i]];
     }
-    model_.solve(gram_, gradient_, value_, point_.room, point_.C);
+    model_.solve(gram_, gradient_, value_, point_.room, point_.C, ridge);
     for (std::size_t i = 0; i < m; ++i) change_[i] = model_.target()[i] - value_[i];
     move_along(chosen_, change_, 1e3);
 }
@@ -141,15 +143,18 @@ QPSolution NewtonQP::run(const QPOptions& options, const StopTest& stop) {
     point_.refresh();
     QPSolution best = point_.solution(0);
     int idle = 0;
+    std::size_t ridge = 0;
     std::int64_t iteration = 0;
     while (iteration < options.max_iterations && best.gap > options.tolerance * (best.value + best.gap) && idle < kPatience) {
         if (stop && stop()) throw Interrupted();
         ++iteration;
         const double before = point_.value, gap = point_.gap;
-        newton_step();
+        newton_step(kRidges[ridge]);
         point_.refresh();
-        if (point_.value - before < kLittle * gap)
+        if (point_.value - before < kLittle * gap) {
+            ridge = (ridge + 1) % std::size(kRidges);
             for (int k = 0; k < kPairwiseSteps && pairwise_step(); ++k) point_.refresh();
+        }
         idle = point_.value > before + 1e-15 * std::abs(before) || point_.gap < 0.5 * gap ? 0 : idle + 1;
         if (point_.gap < best.gap) best = point_.solution(iteration);
     }

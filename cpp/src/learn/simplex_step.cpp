@@ -7,12 +7,11 @@
 
 namespace gapcut {
 namespace {
-constexpr double kRidge = 1e-11;      // relative to the largest diagonal entry
-constexpr double kOptimal = 1e-13;    // of the largest gradient: below it a multiplier counts as zero
+constexpr double kOptimal = 1e-13;  // of the largest gradient: below it a multiplier counts as zero
 }  // namespace
 
 void SimplexStep::prepare(const std::vector<double>& gram, const std::vector<double>& gradient,
-                          const std::vector<double>& value, double room, double mass) {
+                          const std::vector<double>& value, double room, double mass, double ridge) {
     m_ = static_cast<std::int64_t>(gradient.size());
     gram_ = gram.data();
     room_ = room;
@@ -24,7 +23,7 @@ void SimplexStep::prepare(const std::vector<double>& gram, const std::vector<dou
         diagonal = std::max(diagonal, gram_[i * m_ + i]);
         steepest = std::max(steepest, std::abs(gradient[i]));
     }
-    ridge_ = kRidge * diagonal + 1e-12 * (steepest / mass);
+    ridge_ = ridge * diagonal + 1e-12 * (steepest / mass);
     tolerance_ = kOptimal * steepest;
     factor_.resize(static_cast<std::size_t>(m_ * m_));
     factored_ = 0;
@@ -143,8 +142,8 @@ bool SimplexStep::activate() {
 }
 
 void SimplexStep::solve(const std::vector<double>& gram, const std::vector<double>& gradient,
-                        const std::vector<double>& value, double room, double mass) {
-    prepare(gram, gradient, value, room, mass);
+                        const std::vector<double>& value, double room, double mass, double ridge) {
+    prepare(gram, gradient, value, room, mass, ridge);
     const std::int64_t limit = 4 * m_ + 20;  // far above what occurs; the caller's line search guards the rest
     for (std::int64_t round = 0; round < limit; ++round) {
         direction();

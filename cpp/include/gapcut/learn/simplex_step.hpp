@@ -12,18 +12,21 @@ namespace gapcut {
 // Reusable: keeps its scratch memory between calls. Exact zeros: a plane that leaves has value + p == 0 exactly.
 class SimplexStep {
 public:
+    static constexpr double kRidge = 1e-11;
+
     // gram: (m, m) row-major, symmetric, positive semidefinite up to rounding. mass: the cap C of the whole simplex,
-    // > 0, sets the scale of the ridge where the gram vanishes. Requires value >= 0 and room >= 0.
+    // > 0, sets the scale of the ridge where the gram vanishes. ridge: relative to the largest diagonal entry of gram.
+    // Requires value >= 0 and room >= 0.
     // Afterwards target() holds value + p, and room_left() the room.
     void solve(const std::vector<double>& gram, const std::vector<double>& gradient, const std::vector<double>& value,
-               double room, double mass);
+               double room, double mass, double ridge = kRidge);
 
     const std::vector<double>& target() const { return target_; }
     double room_left() const { return room_; }
 
 private:
     void prepare(const std::vector<double>& gram, const std::vector<double>& gradient, const std::vector<double>& value,
-                 double room, double mass);
+                 double room, double mass, double ridge);
     void factor();
     void back_solve(std::vector<double>& rhs) const;
     void direction();
