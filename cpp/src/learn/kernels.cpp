@@ -1,0 +1,77 @@
+#include "kernels.hpp"
+
+#include "gapcut/target.hpp"
+
+namespace gapcut::kernels {
+namespace {
+
+inline float positive(float x) { return x > 0.0F ? x : 0.0F; }
+inline float unit(float x) { return x < 0.0F ? 0.0F : (x > 1.0F ? 1.0F : x); }
+
+}  // namespace
+
+GAPCUT_HOT float arc_step(std::int64_t n, ArcSteps steps, const float* __restrict gain, const float* __restrict z_tail,
+                          const float* __restrict z_head, float* __restrict m, float* __restrict d1,
+                          float* __restrict d2, float* __restrict to_tail, float* __restrict to_head) {
+    const float tau = steps.tau, sigma = steps.sigma, relax = steps.relax;
+    float change_d = 0.0F, change_m = 0.0F;
+    for (std::int64_t e = 0; e < n; ++e) {
+        const float a = d1[e], b = d2[e], old = m[e];
+        const float step_a = positive(a - tau * (z_tail[e] - old)) - a;
+        const float step_b = positive(b - tau * (z_head[e] - old)) - b;
+        const float out_a = a + 2.0F * step_a, out_b = b + 2.0F * step_b;
+        const float step_m = unit(old + sigma * (gain[e] - out_a - out_b)) - old;
+        d1[e] = positive(a + relax * step_a);
+        d2[e] = positive(b + relax * step_b);
+        m[e] = unit(old + relax * step_m);
+        to_tail[e] += out_a;
+        to_head[e] += out_b;
+        change_d += step_a * step_a + step_b * step_b;
+        change_m += step_m * step_m;
+    }
+    return change_d / tau + change_m / sigma;
+}
+
+GAPCUT_HOT float label_step(std::int64_t n, float relax, const float* __restrict sigma, const float* __restrict score,
+                            float* __restrict z, float* __restrict z_step) {
+    float change = 0.0F;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const float old = z[i];
+        const float next = unit(old + sigma[i] * score[i]);
+        const float step = next - old;
+        z_step[i] = next;
+        z[i] = unit(old + relax * step);
+        change += step * step / sigma[i];
+    }
+    return change;
+}
+
+GAPCUT_HOT void add_scaled(std::int64_t n, float factor, const float* __restrict x, float* __restrict out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] += factor * x[i];
+}
+
+GAPCUT_HOT void add(std::int64_t n, const float* __restrict x, float* __restrict out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
+}
+
+GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* __restrict share,
+                                  const float* __restrict rows, float* __restrict sum) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        const float factor = share[i];
+        if (factor == 0.0F) continue;
+        const float* row = rows + i * width;
+        for (std::int64_t d = 0; d < width; ++d) sum[d] += factor * row[d];
+    }
+}
+
+GAPCUT_HOT void scores_of(std::int64_t dims, std::int64_t width, const float* __restrict x,
+                          const float* __restrict by_feature, float* __restrict out) {
+    for (std::int64_t k = 0; k < width; ++k) out[k] = 0.0F;
+    for (std::int64_t d = 0; d < dims; ++d) {
+        const float value = x[d];
+        const float* row = by_feature + d * width;
+        for (std::int64_t k = 0; k < width; ++k) out[k] += value * row[k];
+    }
+}
+
+}  // namespace gapcut::kernels
