@@ -2,6 +2,7 @@
 
 #include "arrays.hpp"
 #include "gapcut/learn/relaxed_dual.hpp"
+#include "gapcut/learn/repair.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -56,6 +57,27 @@ void bind_primal_dual(nb::module_& m) {
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
         .def_prop_ro("safe_since", &PrimalDual::safe_since)
         .def_prop_ro("residual", &PrimalDual::residual);
+
+    nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
+        .def("__init__",
+             [](Repair* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, int threads) {
+                 new (self) Repair(p, span(lower), span(upper), threads);
+             },
+             "problem"_a, "lower"_a, "upper"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def("run",
+             [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, std::uint64_t seed,
+                std::optional<double> seconds) {
+                 const auto labels = labels_of(p, z);
+                 std::vector<float> better;
+                 {
+                     const auto stop = stop_test(seconds);
+                     const nb::gil_scoped_release release;
+                     better = self.run(labels, C, sweeps, seed, stop);
+                 }
+                 return to_array(std::move(better), {z.shape(0), z.shape(1)});
+             },
+             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "seed"_a, "seconds"_a.none() = nb::none())
+        .def_prop_ro("last_candidates", &Repair::last_candidates);
 
     m.def("relaxed_plane",
           [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {

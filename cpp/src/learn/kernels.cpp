@@ -54,23 +54,48 @@ GAPCUT_HOT void add(std::int64_t n, const float* __restrict x, float* __restrict
     for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
 }
 
+// Sixteen floats as one value (a vector extension of GCC and Clang): keeps sums in registers, which arrays would not.
+typedef float Lane16 __attribute__((vector_size(64), aligned(4), may_alias));
+
 GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* __restrict share,
                                   const float* __restrict rows, float* __restrict sum) {
-    for (std::int64_t i = 0; i < n; ++i) {
-        const float factor = share[i];
-        if (factor == 0.0F) continue;
-        const float* row = rows + i * width;
-        for (std::int64_t d = 0; d < width; ++d) sum[d] += factor * row[d];
+    for (std::int64_t d = 0; d < width; d += 48) {  // up to three lanes at a time
+        const std::int64_t lanes = width - d >= 48 ? 3 : (width - d) / 16;
+        Lane16 a{}, b{}, c{};
+        for (std::int64_t i = 0; i < n; ++i) {
+            const float factor = share[i];
+            if (factor == 0.0F) continue;
+            const Lane16* row = reinterpret_cast<const Lane16*>(rows + i * width + d);
+            a += factor * row[0];
+            if (lanes > 1) b += factor * row[1];
+            if (lanes > 2) c += factor * row[2];
+        }
+        Lane16* out = reinterpret_cast<Lane16*>(sum + d);
+        out[0] += a;
+        if (lanes > 1) out[1] += b;
+        if (lanes > 2) out[2] += c;
     }
 }
 
-GAPCUT_HOT void scores_of(std::int64_t dims, std::int64_t width, const float* __restrict x,
+// Four rows at once, sixteen labels at once: each row of by_feature is read once for four nodes.
+GAPCUT_HOT void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* __restrict rows,
                           const float* __restrict by_feature, float* __restrict out) {
-    for (std::int64_t k = 0; k < width; ++k) out[k] = 0.0F;
-    for (std::int64_t d = 0; d < dims; ++d) {
-        const float value = x[d];
-        const float* row = by_feature + d * width;
-        for (std::int64_t k = 0; k < width; ++k) out[k] += value * row[k];
+    const float *x0 = rows, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    for (std::int64_t k = 0; k < width; k += 16) {
+        Lane16 s0{}, s1{}, s2{}, s3{};
+        for (std::int64_t d = 0; d < dims; ++d) {
+            const Lane16 w = *reinterpret_cast<const Lane16*>(by_feature + d * width + k);
+            s0 += x0[d] * w;
+            s1 += x1[d] * w;
+            s2 += x2[d] * w;
+            s3 += x3[d] * w;
+        }
+        Lane16* to = reinterpret_cast<Lane16*>(out + k);
+        const std::int64_t step = width / 16;
+        to[0] = s0;
+        to[step] = s1;
+        to[2 * step] = s2;
+        to[3 * step] = s3;
     }
 }
 

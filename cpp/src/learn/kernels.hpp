@@ -22,10 +22,12 @@ float label_step(std::int64_t n, float relax, const float* sigma, const float* s
 void add_scaled(std::int64_t n, float factor, const float* x, float* out);
 void add(std::int64_t n, const float* x, float* out);
 
-// sum += sum_i share[i] * rows[i], rows (n, width) with stride width; rows whose share is zero cost nothing.
+// sum += sum_i share[i] * rows[i], rows (n, width), width a multiple of 16; rows whose share is zero cost nothing.
 void add_weighted_rows(std::int64_t n, std::int64_t width, const float* share, const float* rows, float* sum);
 
-// out[k] = sum_d x[d] * by_feature[d * width + k]
-void scores_of(std::int64_t dims, std::int64_t width, const float* x, const float* by_feature, float* out);
+// Scores of four nodes: out[i * width + k] = sum_d rows[i * stride + d] * by_feature[d * width + k], i < 4, width a
+// multiple of 16.
+void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* rows, const float* by_feature,
+               float* out);
 
 }  // namespace gapcut::kernels

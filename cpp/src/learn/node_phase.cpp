@@ -8,9 +8,9 @@ NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
     const auto N = p.nodes.rows(), Dn = p.node_dim();
     const auto K = p.n_labels;
     width_ = (Dn + 15) / 16 * 16;
-    label_width_ = (K + 7) / 8 * 8;
+    label_width_ = (K + 15) / 16 * 16;
     if (!p.nodes.sparse()) {
-        rows_.assign(static_cast<std::size_t>(N * width_), 0.0F);
+        rows_.assign(static_cast<std::size_t>((N + 3) * width_), 0.0F);  // scores_of reads four at a time
         for (std::int64_t u = 0; u < N; ++u)
             for (std::int64_t d = 0; d < Dn; ++d) rows_[u * width_ + d] = static_cast<float>(p.nodes.dense_row(u)[d]);
     }
@@ -47,15 +47,17 @@ void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
     const auto K = problem_.n_labels;
     for (std::int64_t i = 0; i < n; ++i) {
         const auto u = begin + i;
-        if (!problem_.nodes.sparse()) {
-            kernels::scores_of(problem_.node_dim(), label_width_, rows_.data() + u * width_, by_feature_.data(), s.row.data());
-        } else {
-            std::fill(s.row.begin(), s.row.end(), 0.0F);
+        const float* row = s.row.data() + (i % 4) * label_width_;
+        if (problem_.nodes.sparse()) {
+            float* sum = s.row.data() + (i % 4) * label_width_;
+            std::fill(sum, sum + label_width_, 0.0F);
             problem_.nodes.for_row(u, [&](std::int32_t d, double x) {
-                kernels::add_scaled(label_width_, static_cast<float>(x), by_feature_.data() + d * label_width_, s.row.data());
+                kernels::add_scaled(label_width_, static_cast<float>(x), by_feature_.data() + d * label_width_, sum);
             });
+        } else if (i % 4 == 0) {
+            kernels::scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_, by_feature_.data(), s.row.data());
         }
-        for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = s.row[k] + loss_[u];
+        for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = row[k] + loss_[u];
         s.score[problem_.labels[u] * kChunk + i] -= 2.0F * loss_[u];
     }
 }
@@ -88,7 +90,7 @@ void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     Shard& s = shards_[shard];
     const auto N = problem_.nodes.rows();
     s.score.resize(static_cast<std::size_t>(problem_.n_labels * kChunk));
-    s.row.resize(static_cast<std::size_t>(label_width_));
+    s.row.resize(static_cast<std::size_t>(4 * label_width_));
     s.sums.resize(static_cast<std::size_t>(width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
     s.residual = 0.0;
