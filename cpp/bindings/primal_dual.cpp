@@ -65,19 +65,19 @@ void bind_primal_dual(nb::module_& m) {
              },
              "problem"_a, "lower"_a, "upper"_a, "threads"_a, nb::keep_alive<1, 2>())
         .def("run",
-             [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, std::uint64_t seed,
-                std::optional<double> seconds) {
+             [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double worthwhile,
+                std::uint64_t seed, std::optional<double> seconds) {
                  const auto labels = labels_of(p, z);
                  std::vector<float> better;
                  {
                      const auto stop = stop_test(seconds);
                      const nb::gil_scoped_release release;
-                     better = self.run(labels, C, sweeps, seed, stop);
+                     better = self.run(labels, C, sweeps, worthwhile, seed, stop);
                  }
                  return to_array(std::move(better), {z.shape(0), z.shape(1)});
              },
-             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "seed"_a, "seconds"_a.none() = nb::none())
-        .def_prop_ro("last_candidates", &Repair::last_candidates);
+             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "worthwhile"_a, "seed"_a, "seconds"_a.none() = nb::none())
+        .def_prop_ro("last_steps", &Repair::last_steps);
 
     m.def("relaxed_plane",
           [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {

@@ -39,7 +39,7 @@ class PrimalDual:
     step: float = 0.06
     lag: int = 5
     repair: bool = True
-    repair_sweeps: int = 5
+    repair_sweeps: int = 10
     n_threads: int = 1
     random_state: int = 0
 
@@ -95,7 +95,10 @@ class _Steps:
         if mend:
             seed = self.learner.random_state + session.passes
             sweeps = self.learner.repair_sweeps
-            better = self.mender.run(self.problem.core, labels, self.problem.C, sweeps, seed, session.clock.left)
+            worthwhile = 0.1 * target * bounds.upper / labels.size
+            better = self.mender.run(
+                self.problem.core, labels, self.problem.C, sweeps, worthwhile, seed, session.clock.left
+            )
             self._offer(session, better)
         session.record(self.state.active_pairs)
         self._schedule(bounds.relative_gap, target, mend)

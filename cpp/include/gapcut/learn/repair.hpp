@@ -19,10 +19,11 @@ public:
     Repair(const Problem& problem, std::span<const double> lower, std::span<const double> upper, int threads);
 
     // Improves z (N, K), entries in [0,1], by at most `sweeps` sweeps. The first goes over every coordinate that can gain,
-    // the others over those that are fractional or moved. Order is random by seed.
-    std::vector<float> run(std::span<const float> z, double C, int sweeps, std::uint64_t seed, const StopTest& stop = {});
+    // the others over those that gained more than `worthwhile` (in units of D) the last time. Order is random by seed.
+    std::vector<float> run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
+                           const StopTest& stop = {});
 
-    std::int64_t last_candidates() const { return candidates_; }
+    std::int64_t last_steps() const { return steps_; }  // coordinates looked at by the last run
 
 private:
     struct Incident {
@@ -33,7 +34,7 @@ private:
         double gradient = 0.0, curvature = 0.0, limit = 0.0;
     };
     struct Scratch {
-        std::vector<double> sums;         // (2K, De): feature sums of the arcs that move along, by label pair
+        std::vector<double> sums;          // (2K, De): feature sums of the arcs that move along, by label pair
         std::vector<std::int32_t> blocks;  // rows of sums in use
         std::vector<std::uint8_t> used;
     };
@@ -41,11 +42,12 @@ private:
     template <bool Up>
     Direction look(std::int64_t node, int label, Scratch& s) const;
     bool can_gain(std::int64_t coordinate, Scratch& s) const;
-    bool improve(std::int64_t coordinate, Scratch& s);
+    double improve(std::int64_t coordinate, Scratch& s);  // returns the gain the model promises
     void apply(std::int64_t node, int label, double step, const Scratch& s);
     double node_score(std::int64_t node, int label) const;
     std::int64_t block_of(std::int32_t row, int label) const;  // full coordinate of a row of sums
     void clear(Scratch& s) const;
+    void add_edge(std::int32_t edge, double* sum) const;
     std::vector<std::int64_t> candidates(const StopTest& stop);
 
     const Problem& problem_;
@@ -56,7 +58,7 @@ private:
     std::vector<double> node_square_;  // |phi_u|^2
     std::vector<double> z_, raw_, w_;  // labels, W, clamp(W)
     double c_ = 0.0;
-    std::int64_t candidates_ = 0;
+    std::int64_t steps_ = 0;
 };
 
 }  // namespace gapcut
