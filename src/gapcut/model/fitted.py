@@ -31,6 +31,7 @@ class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the pipeline.
+    ``message``: why training ended, in words. ``n_features``: raw node columns.
     """
 
     coder: LabelCoder
@@ -41,6 +42,7 @@ class FittedModel:
     history: tuple[Record, ...]
     data: DataSummary
     n_features: int
+    message: str = ""
 
     def energy(self, graph: Graph) -> Energy:
         """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``."""

@@ -42,6 +42,7 @@ def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> No
         "classes": _class_list(model.coder.classes),
         "dtype": _dtype_name(model.coder.classes),
         "n_features": model.n_features,
+        "message": model.message,
         "certificate": _fields(model.certificate),
         "history": [[_finite(v) for v in _fields(record).values()] for record in model.history],
         "data": _fields(model.data),
@@ -85,6 +86,7 @@ def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[Fi
         history=tuple(_read_record(row) for row in _expect(document, "history", list)),
         data=_read_summary(_expect(document, "data", dict)),
         n_features=_expect(document, "n_features", int),
+        message=_expect(document, "message", str),
     )
     return model, params
 

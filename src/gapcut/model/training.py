@@ -151,6 +151,7 @@ def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Fi
         history=result.history,
         data=summary(data, problem),
         n_features=data.n_features,
+        message=result.message,
     )
 
 
