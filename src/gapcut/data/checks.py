@@ -46,9 +46,7 @@ def feature_matrix(value: Any, what: str, row: str) -> FloatArray:
     raw = plain_array(value, what)
     if raw.ndim != 2:
         more = f"; reshape a single feature with {what}.reshape(-1, 1)" if raw.ndim == 1 else ""
-        raise GraphError(
-            f"{what} has shape {raw.shape}, but must be a table of {row}s by features{more}"
-        )
+        raise GraphError(f"{what} has shape {raw.shape}, but must be a table of {row}s by features{more}")
     return finite(_real(raw, what), what, row)
 
 

