@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace gapcut {
@@ -13,19 +14,21 @@ DualPoint::DualPoint(const PlaneSet& planes, const Box& the_box, double mass, st
     if (box.dim() != set.dim) throw std::invalid_argument("planes and box differ in dimension");
     if (alpha.empty()) alpha.assign(static_cast<std::size_t>(set.count), 0.0);
     if (std::ssize(alpha) != set.count) throw std::invalid_argument("start needs one entry per plane");
-    double sum = 0.0;
-    for (auto& a : alpha) {
-        a = a > 0.0 ? a : 0.0;
-        sum += a;
-    }
-    if (sum > C)
-        for (auto& a : alpha) a *= C / sum;
+    for (auto& a : alpha) a = a > 0.0 ? a : 0.0;
     x.resize(static_cast<std::size_t>(set.dim));
     weights.resize(x.size());
     gradient.resize(alpha.size());
 }
 
+// Rounding in the steps may overdraw the mass; certificates allow for an excess of a few ulps only.
+void DualPoint::keep_mass() {
+    const double sum = std::accumulate(alpha.begin(), alpha.end(), 0.0);
+    if (sum > C)
+        for (auto& a : alpha) a *= C / sum;
+}
+
 void DualPoint::refresh() {
+    keep_mass();
     std::fill(x.begin(), x.end(), 0.0);
     double sum = 0.0, loss = 0.0, paid = 0.0, worst = 0.0;
     for (std::int64_t t = 0; t < set.count; ++t)

@@ -25,6 +25,9 @@ public:
     std::vector<double> alpha, x, weights, gradient;
     double room = 0;  // C - sum alpha, >= 0: the mass of the plane z = y
     double value = 0, gap = 0;
+
+private:
+    void keep_mass();
 };
 
 }  // namespace gapcut
