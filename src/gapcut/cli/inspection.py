@@ -13,7 +13,15 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
-from gapcut.cli.show import certificate_document, certificate_line, emit, pairs_table, percent, progress, table
+from gapcut.cli.show import (
+    certificate_document,
+    certificate_line,
+    emit,
+    pairs_table,
+    percent,
+    progress,
+    table,
+)
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.model.claim import ClaimCheck, check_claim
@@ -25,7 +33,9 @@ def inspect(
     path: Annotated[Path, Parameter(name="FILE", help="Model file, or graph set (.npz or folder).")],
     /,
     *,
-    top: Annotated[int, Parameter(name="--top", help="How many of the strongest pairwise weights to show.")] = 20,
+    top: Annotated[
+        int, Parameter(name="--top", help="How many of the strongest pairwise weights to show.")
+    ] = 20,
     select: Select = None,
     as_json: Json = False,
 ) -> int:
@@ -58,13 +68,16 @@ def check(
 ) -> int:
     """Compute both ends of a model's certificate again on its training data.
 
-    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training run that does
-    not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in the time given.
+    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training
+    run that does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in
+    the time given.
     """
     svm = StructuredSVM.load(model).set_params(n_jobs=jobs)
     graphs = read_graphs(data, select)
     if graphs[0].node_dim != svm.n_features_in_:
-        raise ValueError(f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}")
+        raise ValueError(
+            f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
+        )
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
     settings = Settings.checked(svm.get_params(deep=False))
@@ -128,7 +141,11 @@ def _show_data(console: Console, counts: dict[str, Any]) -> None:
 
 def _model_document(svm: StructuredSVM, pairs: list[PairWeight]) -> dict[str, Any]:
     model = svm.model_
-    params = {name: value for name, value in svm.get_params(deep=False).items() if name not in ("frozen", "nonnegative")}
+    params = {
+        name: value
+        for name, value in svm.get_params(deep=False).items()
+        if name not in ("frozen", "nonnegative")
+    }
     return {
         "classes": model.coder.classes.tolist(),
         "certificate": certificate_document(model.certificate),
@@ -147,7 +164,9 @@ def _model_document(svm: StructuredSVM, pairs: list[PairWeight]) -> dict[str, An
     }
 
 
-def _show_model(console: Console, svm: StructuredSVM, pairs: list[PairWeight], document: dict[str, Any]) -> None:
+def _show_model(
+    console: Console, svm: StructuredSVM, pairs: list[PairWeight], document: dict[str, Any]
+) -> None:
     weights, data, certificate = document["weights"], document["trained_on"], svm.certificate_
     console.print(f"certificate   {certificate_line(certificate)}")
     console.print(
@@ -156,16 +175,23 @@ def _show_model(console: Console, svm: StructuredSVM, pairs: list[PairWeight], d
     )
     if certificate.iteration_bound is not None:
         console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")
-    console.print(f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges; C={svm.C:g}")
+    console.print(
+        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges; "
+        f"C={svm.C:g}"
+    )
     console.print(f"labels        {', '.join(str(c) for c in document['classes'])}")
     console.print(
-        f"features      {document['raw_node_features']} raw node columns become {len(document['node_features'])}; "
+        f"features      {document['raw_node_features']} raw node columns become "
+        f"{len(document['node_features'])}; "
         f"{len(document['edge_features'])} edge columns"
     )
-    console.print(f"feature steps incidence={svm.incidence}, standardize={svm.standardize}, intercept={svm.intercept}, "
-                  f"edge_lift={svm.edge_lift}")
     console.print(
-        f"weights       {weights['unary']:,} unary; {weights['pairwise_zero']:,} of {weights['pairwise']:,} pairwise are "
+        f"feature steps incidence={svm.incidence}, standardize={svm.standardize}, intercept={svm.intercept}, "
+        f"edge_lift={svm.edge_lift}"
+    )
+    console.print(
+        f"weights       {weights['unary']:,} unary; {weights['pairwise_zero']:,} of "
+        f"{weights['pairwise']:,} pairwise are "
         f"exactly zero ({percent(weights['pairwise_zero'] / max(1, weights['pairwise']))})"
     )
     if pairs:
@@ -188,11 +214,18 @@ def _show_check(console: Console, found: ClaimCheck) -> None:
     claimed = found.claimed
     rows = [
         ["lower end", f"{claimed.lower:.9g}", f"{found.lower:.9g}", "a new training run"],
-        ["upper end", f"{claimed.upper:.9g}", f"{found.upper:.9g}", "one exact oracle pass at the stored weights"],
+        [
+            "upper end",
+            f"{claimed.upper:.9g}",
+            f"{found.upper:.9g}",
+            "one exact oracle pass at the stored weights",
+        ],
     ]
     console.print(table(["", "claimed", "recomputed", "by"], rows))
-    console.print(f"the claim {'is ' if found.verdict != 'holds' else ''}{found.verdict}: {found.reason} "
-                  f"({found.seconds:.1f} s)")
+    console.print(
+        f"the claim {'is ' if found.verdict != 'holds' else ''}{found.verdict}: {found.reason} "
+        f"({found.seconds:.1f} s)"
+    )
 
 
 COMMANDS = (inspect, check)

@@ -13,16 +13,26 @@ from cyclopts import Parameter
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 
-DataPath = Annotated[Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")]
+DataPath = Annotated[
+    Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")
+]
 ModelPath = Annotated[Path, Parameter(name="MODEL", help="Model file made by gapcut train.")]
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")]
+Json = Annotated[
+    bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")
+]
 Select = Annotated[
-    str | None, Parameter(name="--select", help="Use only graphs where this boolean per-graph array of DATA is true.")
+    str | None,
+    Parameter(name="--select", help="Use only graphs where this boolean per-graph array of DATA is true."),
 ]
 Certified = Annotated[
-    bool, Parameter(name="--certified", negative="", help="Exit with 1 unless the gap is proven to meet its target.")
+    bool,
+    Parameter(
+        name="--certified", negative="", help="Exit with 1 unless the gap is proven to meet its target."
+    ),
 ]
-Jobs = Annotated[int, Parameter(name="--jobs", help="Threads over graphs, -1 for all cores; results do not depend on it.")]
+Jobs = Annotated[
+    int, Parameter(name="--jobs", help="Threads over graphs, -1 for all cores; results do not depend on it.")
+]
 
 
 @Parameter(name="*")
@@ -40,21 +50,30 @@ class LearningOptions:
     ] = 100.0
     learner: Annotated[str, Parameter(name="--learner", help="block or cutting-plane.")] = "block"
     oracle: Annotated[str, Parameter(name="--oracle", help="cut (exact min cut).")] = "cut"
-    qp: Annotated[str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")] = "dual"
+    qp: Annotated[
+        str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")
+    ] = "dual"
     incidence: Annotated[
         bool, Parameter(name="--incidence", help="Add sums of edge features to the nodes they meet.")
     ] = True
     standardize: Annotated[bool, Parameter(name="--standardize", help="Scale features.")] = True
     intercept: Annotated[bool, Parameter(name="--intercept", help="Add constant features.")] = True
-    edge_lift: Annotated[str, Parameter(name="--edge-lift", help="How signed edge features become >= 0.")] = "auto"
+    edge_lift: Annotated[str, Parameter(name="--edge-lift", help="How signed edge features become >= 0.")] = (
+        "auto"
+    )
     classes: Annotated[
-        str | None, Parameter(name="--classes", help="All labels, separated by commas; default: those in DATA.")
+        str | None,
+        Parameter(name="--classes", help="All labels, separated by commas; default: those in DATA."),
     ] = None
     balanced: Annotated[
         bool, Parameter(name="--balanced", negative="", help="Weigh classes inversely to their frequency.")
     ] = False
-    max_passes: Annotated[int | None, Parameter(name="--max-passes", help="Stop after so many passes.")] = None
-    time_limit: Annotated[float | None, Parameter(name="--time-limit", help="Stop after so many seconds.")] = None
+    max_passes: Annotated[int | None, Parameter(name="--max-passes", help="Stop after so many passes.")] = (
+        None
+    )
+    time_limit: Annotated[
+        float | None, Parameter(name="--time-limit", help="Stop after so many seconds.")
+    ] = None
     jobs: Jobs = -1
     seed: Annotated[int, Parameter(name="--seed", help="Seed of all random orders.")] = 0
 
@@ -123,5 +142,3 @@ def check_folder(path: Path) -> None:
         raise ValueError(f"{path.parent}: no such folder to write {path.name} to")
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a file: name a file to write")
-
-

@@ -12,7 +12,14 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, read_graphs
-from gapcut.cli.show import certificate_document, certificate_line, emit, percent, scores_document, scores_table
+from gapcut.cli.show import (
+    certificate_document,
+    certificate_line,
+    emit,
+    percent,
+    scores_document,
+    scores_table,
+)
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.files import write_atomically
@@ -28,7 +35,9 @@ def predict(
     data: DataPath,
     /,
     *,
-    out: Annotated[Path, Parameter(name="--out", help="File (.npz) to write labels, energies and bounds to.")],
+    out: Annotated[
+        Path, Parameter(name="--out", help="File (.npz) to write labels, energies and bounds to.")
+    ],
     select: Select = None,
     inference: Inference = "auto",
     jobs: Jobs = -1,
@@ -88,7 +97,11 @@ def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict
     return {
         "graphs": len(graphs),
         "nodes": sum(g.n_nodes for g in graphs),
-        "inference": {"seconds": seconds, "proven_optimal": closed, "largest_gap": max(s.gap for s in solutions)},
+        "inference": {
+            "seconds": seconds,
+            "proven_optimal": closed,
+            "largest_gap": max(s.gap for s in solutions),
+        },
     }
 
 
@@ -121,7 +134,8 @@ def _show_evaluation(console: Console, svm: StructuredSVM, scores: Scores, docum
 def _inference_line(document: dict[str, Any]) -> str:
     found = document["inference"]
     return (
-        f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, largest gap "
+        f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, "
+        "largest gap "
         f"{found['largest_gap']:.3g}, {found['seconds']:.2f} s"
     )
 

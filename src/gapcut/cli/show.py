@@ -37,7 +37,9 @@ def console() -> Console:
 
 
 def plain(value: Any) -> Any:
-    """JSON-able form: NumPy values as Python's, NaN and infinity as null, dataclasses as objects, unknown labels as text."""
+    """JSON-able form: NumPy values as Python's, NaN and infinity as null, dataclasses as objects, unknown
+    labels as text.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, np.ndarray | np.generic):
@@ -80,7 +82,8 @@ def percent(value: float) -> str:
 def certificate_line(certificate: Certificate) -> str:
     """The certificate in one line."""
     ends = f"{certificate.lower:.6g} <= optimum <= model <= {certificate.upper:.6g}"
-    return f"{certificate.problem}: {ends}, relative gap {percent(certificate.relative_gap)}, {certificate.status}"
+    gap = percent(certificate.relative_gap)
+    return f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
@@ -104,7 +107,8 @@ def scores_document(scores: Scores) -> dict[str, Any]:
 def scores_table(scores: Scores) -> Table:
     """Precision, recall and F1 of every class."""
     rows = [
-        [str(c.label), percent(c.precision), percent(c.recall), percent(c.f1), c.support] for c in scores.classes
+        [str(c.label), percent(c.precision), percent(c.recall), percent(c.f1), c.support]
+        for c in scores.classes
     ]
     means = (scores.macro_precision, scores.macro_recall, scores.macro_f1)
     rows.append(["mean over classes", *(percent(m) for m in means), scores.nodes])

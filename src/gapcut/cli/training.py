@@ -55,7 +55,8 @@ def fit_with_progress(graphs: GraphSet, options: LearningOptions, task: str = "t
     """Fit, showing bounds on a terminal."""
     with progress(task, options.target) as callback:
         svm = options.estimator(graphs, callback).fit(graphs)
-    return svm.set_params(callback=None)
+    svm.callback = None
+    return svm
 
 
 def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> dict[str, Any]:
@@ -87,12 +88,11 @@ def _show(console: Console, svm: StructuredSVM, document: dict[str, Any]) -> Non
     if svm.certificate_.status != "certified":
         console.print(f"              {document['message']}")
     console.print(
-        f"weights       {weights['unary']:,} unary; {weights['pairwise_nonzero']:,} of {weights['pairwise']:,} pairwise "
+        f"weights       {weights['unary']:,} unary; {weights['pairwise_nonzero']:,} of "
+        f"{weights['pairwise']:,} pairwise "
         f"are not zero ({percent(share)})"
     )
     console.print(f"model         {document['model']}")
 
 
 COMMANDS = (train,)
-
-

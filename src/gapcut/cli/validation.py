@@ -28,7 +28,8 @@ def cv(
     *,
     folds: Annotated[int, Parameter(name="--folds", help="Number of folds, graphs shuffled by --seed.")] = 5,
     fold_array: Annotated[
-        str | None, Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold.")
+        str | None,
+        Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
     ] = None,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
@@ -45,7 +46,9 @@ def cv(
     return NOT_CERTIFIED if certified and any(row["status"] != "certified" for row in rows) else DONE
 
 
-def _test_folds(graphs: GraphSet, folds: int, fold_array: str | None, seed: int) -> list[tuple[str, IntArray]]:
+def _test_folds(
+    graphs: GraphSet, folds: int, fold_array: str | None, seed: int
+) -> list[tuple[str, IntArray]]:
     """Names and graph numbers of the test folds."""
     if fold_array is None:
         if not 2 <= folds <= len(graphs):
@@ -95,7 +98,18 @@ def _show(console: Console, document: dict[str, Any]) -> None:
         ]
         for row in document["folds"]
     ]
-    columns = ["fold", "train", "test", "accuracy", "precision", "recall", "F1", "proven gap", "status", "seconds"]
+    columns = [
+        "fold",
+        "train",
+        "test",
+        "accuracy",
+        "precision",
+        "recall",
+        "F1",
+        "proven gap",
+        "status",
+        "seconds",
+    ]
     console.print(table(columns, rows, "Cross-validation (precision, recall, F1: means over classes)"))
     for score in _SCORES:
         spread = document[score]

@@ -1,4 +1,6 @@
-"""Does a model's certificate hold? Both ends are computed again from the training data, trusting nothing in the model."""
+"""Does a model's certificate hold? Both ends are computed again from the training data, trusting nothing in
+the model.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,11 @@ _SAME = 1e-9
 class ClaimCheck:
     """Claimed and recomputed ends of a certificate.
 
-    ``upper``: proven upper bound of the objective at the stored weights, from one pass of exact oracles. ``lower``: proven by a
-    new training run that did not see the model. ``best_upper``: the smallest objective that anyone found. ``same_data``:
-    whether the data are those the model was trained on. ``verdict``: "holds" if both ends were reached again, "violated" if one is
-    disproved, "not reproduced" if the new run ended before it had proven the lower end. ``reason`` says which, in words.
+    ``upper``: proven upper bound of the objective at the stored weights, from one pass of exact oracles.
+    ``lower``: proven by a new training run that did not see the model. ``best_upper``: the smallest objective
+    that anyone found. ``same_data``: whether the data are those the model was trained on. ``verdict``:
+    "holds" if both ends were reached again, "violated" if one is disproved, "not reproduced" if the new run
+    ended before it had proven the lower end. ``reason`` says which, in words.
     """
 
     claimed: Certificate
@@ -53,17 +56,17 @@ def check_claim(
 ) -> ClaimCheck:
     """Recompute both ends of ``model.certificate`` on raw labelled graphs, within ``time_limit`` seconds.
 
-    A lower bound cannot be read off the weights: it is proven again from nothing, and the run stops as soon as it reaches the
-    claimed value or finds a model that is better than it.
+    A lower bound cannot be read off the weights: it is proven again from nothing, and the run stops as soon
+    as it reaches the claimed value or finds a model that is better than it.
     """
     start = time.monotonic()
     claimed = model.certificate
-    data = labelled_part(graphs, model.coder, model.pipeline)
+    data = labelled_part([model.pipeline.transform(g) for g in graphs], model.coder, model.pipeline)
     problem = build_problem(data, settings)
     same_data = summary(data, problem) == model.data
     weights = problem.compact(model.unary, model.pairwise)
     outside = _outside(problem, model, weights)
-    oracle = make_oracle(problem, settings)
+    oracle = make_oracle(data, problem, settings)
     upper, rounding = primal_bound(problem, weights, oracle.total(weights), oracle.exact)
     lower, best_upper = -np.inf, upper
 
@@ -81,7 +84,9 @@ def check_claim(
     verdict, reason = _verdict(claimed, upper - rounding, upper, lower, best_upper, outside)
     if not same_data:
         reason += "; the data are not those the model was trained on"
-    return ClaimCheck(claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start)
+    return ClaimCheck(
+        claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start
+    )
 
 
 def _verdict(
@@ -90,13 +95,19 @@ def _verdict(
     if outside:
         return "violated", outside
     if objective > _more(claimed.upper):
-        return "violated", f"the objective of the stored weights is at least {objective:.9g}, above the claimed upper end"
+        return (
+            "violated",
+            f"the objective of the stored weights is at least {objective:.9g}, above the claimed upper end",
+        )
     if best_upper < _less(claimed.lower):
         return "violated", f"weights with objective {best_upper:.9g} exist, below the claimed lower end"
     if upper > _more(claimed.upper):
         return "not reproduced", f"the upper end was proven only to {upper:.9g}"
     if lower < _less(claimed.lower):
-        return "not reproduced", f"the lower end was proven only to {lower:.9g}: allow more time (--time-limit)"
+        return (
+            "not reproduced",
+            f"the lower end was proven only to {lower:.9g}: allow more time (--time-limit)",
+        )
     return "holds", "both ends were proven again"
 
 
@@ -116,5 +127,3 @@ def _less(value: float) -> float:
 
 def _more(value: float) -> float:
     return value + _SAME * abs(value)
-
-

@@ -1,7 +1,7 @@
 """A checked container of arrays and one JSON document: a safetensors file with a digest over every byte.
 
-The JSON text is the only entry of ``__metadata__`` and starts with ``{"sha256":"<64 hex digits>"``: SHA-256 of the whole
-file with those digits as zeros. Nothing in the file is executed or unpickled.
+The JSON text is the only entry of ``__metadata__`` and starts with ``{"sha256":"<64 hex digits>"``: SHA-256
+of the whole file with those digits as zeros. Nothing in the file is executed or unpickled.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class ModelFileError(ValueError):
 def write_container(path: Path, arrays: Mapping[str, AnyArray], document: Mapping[str, Any]) -> None:
     """Write ``arrays`` and ``document`` to ``path``, whole or not at all.
 
-    Raises ValueError if the document holds what JSON cannot (NaN, infinity, objects); OSError if writing fails.
+    Raises ValueError if the document holds what JSON cannot (NaN, infinity, objects); OSError if writing
+    fails.
     """
     text = json.dumps({"sha256": _ZEROS, **document}, separators=(",", ":"), allow_nan=False)
     ordered = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
@@ -63,7 +64,14 @@ def read_container(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     document = _parse(path, text)
     try:
         arrays = safetensors.numpy.load(bytes(content))
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+    except (
+        safetensors.SafetensorError,
+        ValueError,
+        KeyError,
+        TypeError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise ModelFileError(f"{path}: the arrays cannot be read ({_one_line(error)})") from None
     for name, array in arrays.items():
         if array.dtype.kind not in _KINDS:
@@ -72,7 +80,9 @@ def read_container(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
 
 
 def _read_all(path: Path) -> bytes:
-    """All bytes, once the first eight say that they can be a safetensors file (so that nothing large is read in vain)."""
+    """All bytes, once the first eight say that they can be a safetensors file (so that nothing large is read
+    in vain).
+    """
     if path.is_dir():
         raise ModelFileError(f"{path}: a folder is not a model file")
     with open(path, "rb") as file:
@@ -82,7 +92,9 @@ def _read_all(path: Path) -> bytes:
         prefix = file.read(8)
         length = struct.unpack("<Q", prefix)[0] if len(prefix) == 8 else 0
         if not 2 <= length <= min(_LARGEST_HEADER, info.st_size - 8):
-            raise ModelFileError(f"{path}: not a gapcut model, or cut short (its header does not fit the file)")
+            raise ModelFileError(
+                f"{path}: not a gapcut model, or cut short (its header does not fit the file)"
+            )
         return prefix + file.read()
 
 
@@ -95,7 +107,9 @@ def _parse(path: Path, text: str | bytes) -> dict[str, Any]:
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: not a gapcut model, or damaged (its header is no JSON: {_one_line(error)})") from None
+        raise ModelFileError(
+            f"{path}: not a gapcut model, or damaged (its header is no JSON: {_one_line(error)})"
+        ) from None
     if not isinstance(document, dict):
         raise ModelFileError(f"{path}: not a gapcut model (its header is no JSON object)")
     return document
@@ -110,7 +124,9 @@ def _check_digest(path: Path, content: bytearray) -> None:
     blank = bytearray(content)
     blank[start : start + 64] = _ZEROS.encode()
     if not re.fullmatch(rb"[0-9a-f]{64}", claimed) or hashlib.sha256(blank).hexdigest().encode() != claimed:
-        raise ModelFileError(f"{path}: the file was damaged or altered (its checksum does not match): copy it again")
+        raise ModelFileError(
+            f"{path}: the file was damaged or altered (its checksum does not match): copy it again"
+        )
 
 
 def _digest_start(content: bytearray) -> int:

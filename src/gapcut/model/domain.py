@@ -36,10 +36,10 @@ def weight_box(
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bound of every weight, ``[unary | pairwise]`` flat.
 
-    ``nonnegative``: "pairwise", "none", a boolean array (K, K, De) or its flat form, or a mapping with boolean arrays
-    "unary" (K, Dn) and "pairwise". ``frozen``: None, or a mapping with float arrays "unary" and "pairwise"; NaN entries
-    are learned, the others stay at the given value. ``free_pairwise``: whether the oracle can work with negative
-    pairwise weights. Raises ValueError with the reason for anything else.
+    ``nonnegative``: "pairwise", "none", a boolean array (K, K, De) or its flat form, or a mapping with
+    boolean arrays "unary" (K, Dn) and "pairwise". ``frozen``: None, or a mapping with float arrays "unary"
+    and "pairwise"; NaN entries are learned, the others stay at the given value. ``free_pairwise``: whether
+    the oracle can work with negative pairwise weights. Raises ValueError with the reason for anything else.
     """
     masks = _nonnegative_masks(shape, nonnegative)
     values = _frozen_values(shape, frozen)
@@ -78,7 +78,9 @@ def _frozen_values(shape: WeightShape, frozen: Any) -> dict[str, FloatArray]:
     if frozen is None:
         return values
     if not isinstance(frozen, Mapping):
-        raise ValueError("frozen must be a mapping with arrays 'unary' and/or 'pairwise'; NaN entries are learned")
+        raise ValueError(
+            "frozen must be a mapping with arrays 'unary' and/or 'pairwise'; NaN entries are learned"
+        )
     for name, value in frozen.items():
         array = _shaped(value, shape, name, "frozen", dtype=np.float64)
         if np.isinf(array).any():
@@ -107,9 +109,11 @@ def _require_nonnegative(shape: WeightShape, lower: FloatArray, frozen: FloatArr
     bad = np.flatnonzero(lower < 0)
     if not len(bad):
         return
-    k, l, d = (int(i) for i in np.unravel_index(bad[0], shape.pairwise))
+    k, m, d = (int(i) for i in np.unravel_index(bad[0], shape.pairwise))
     what = "frozen below zero" if frozen[bad[0]] < 0 else "free of the sign constraint"
     raise ValueError(
-        f"pairwise weight ({k}, {l}, {d}) is {what}, but oracle={oracle!r} is one min cut, which is exact only while "
-        "every pairwise weight is >= 0: use nonnegative='pairwise' or an oracle that takes any sign (oracle='brute')"
+        f"pairwise weight ({k}, {m}, {d}) is {what}, but oracle={oracle!r} is one min cut, which is exact "
+        "only while "
+        "every pairwise weight is >= 0: use nonnegative='pairwise' or an oracle that takes any sign "
+        "(oracle='brute')"
     )

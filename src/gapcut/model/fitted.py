@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,9 @@ from gapcut.typing import FloatArray
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data apart."""
+    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data
+    apart.
+    """
 
     graphs: int
     nodes: int
@@ -30,8 +33,8 @@ class DataSummary:
 class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
-    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the pipeline.
-    ``message``: why training ended, in words. ``n_features``: raw node columns.
+    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
+    pipeline. ``message``: why training ended, in words.
     """
 
     coder: LabelCoder
@@ -41,8 +44,12 @@ class FittedModel:
     certificate: Certificate
     history: tuple[Record, ...]
     data: DataSummary
-    n_features: int
-    message: str = ""
+    message: str
+
+    @property
+    def n_features(self) -> int:
+        """Raw node feature columns."""
+        return len(self.pipeline.raw_columns.node)
 
     def energy(self, graph: Graph) -> Energy:
         """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``."""
@@ -61,7 +68,7 @@ class FittedModel:
         found = self.solve(graph, method, time_limit)
         return replace(found, labels=self.coder.decode(found.labels))
 
-    def infer_all(self, graphs: list[Graph], method: str = "auto", threads: int = 1) -> list[Solution]:
+    def infer_all(self, graphs: Sequence[Graph], method: str = "auto", threads: int = 1) -> list[Solution]:
         """:meth:`infer` on several graphs; the same for any number of threads."""
         if threads <= 1 or len(graphs) < 2:
             return [self.infer(g, method) for g in graphs]

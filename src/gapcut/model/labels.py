@@ -1,4 +1,6 @@
-"""Labels as people write them (ints, strings, anything hashable) to the codes 0..K-1 of the core, and back."""
+"""Labels as people write them (ints, strings, anything hashable) to the codes 0..K-1 of the core, and
+back.
+"""
 
 from __future__ import annotations
 
@@ -83,13 +85,16 @@ class LabelCoder:
     def encode(self, labels: AnyArray | None, n_nodes: int, graph: str, *, known: bool = True) -> IntArray:
         """(V,) codes, ``UNLABELLED`` where a label is None or ``labels`` is None.
 
-        Raises ValueError naming ``graph`` and node for a label outside the classes, unless ``known`` is False.
+        Raises ValueError naming ``graph`` and node for a label outside the classes, unless ``known`` is
+        False.
         """
         if labels is None:
             return np.full(n_nodes, UNLABELLED, dtype=np.int64)
         labels = np.asarray(labels)
         if labels.dtype.kind == "O":
-            codes = np.array([UNLABELLED if v is None else self.code(v) for v in labels.tolist()], dtype=np.int64)
+            codes = np.array(
+                [UNLABELLED if v is None else self.code(v) for v in labels.tolist()], dtype=np.int64
+            )
         else:
             values, inverse = np.unique(labels, return_inverse=True)
             table = np.array([self.code(v) for v in values.tolist()], dtype=np.int64)
@@ -98,7 +103,8 @@ class LabelCoder:
         if known and len(wrong):
             value = labels.tolist()[wrong[0]]
             raise ValueError(
-                f"{graph}, node {wrong[0]}: label {value!r} is not one of the classes {_listing(self.classes)}; "
+                f"{graph}, node {wrong[0]}: label {value!r} is not one of the classes "
+                f"{_listing(self.classes)}; "
                 "add it to classes= or correct the data"
             )
         return codes
@@ -120,7 +126,9 @@ def _check_label(value: Any, where: str) -> None:
     try:
         hash(value)
     except TypeError:
-        raise ValueError(f"{where} contains {value!r}, which cannot be hashed: use numbers, strings or tuples") from None
+        raise ValueError(
+            f"{where} contains {value!r}, which cannot be hashed: use numbers, strings or tuples"
+        ) from None
 
 
 def _stable_order(values: list[Any]) -> list[Any]:
@@ -146,7 +154,9 @@ def _label_array(values: list[Any], dtype: np.dtype[Any] | None) -> AnyArray:
     for kind in (bool, int, float, str):
         if all(type(v) is kind for v in values):
             array = np.array(values)
-            if array.dtype.kind in "ibfU" and array.tolist() == values:  # huge ints and trailing NULs stay objects
+            if (
+                array.dtype.kind in "ibfU" and array.tolist() == values
+            ):  # huge ints and trailing NULs stay objects
                 return array
     objects = np.empty(len(values), dtype=object)
     objects[:] = values

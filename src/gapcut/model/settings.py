@@ -20,7 +20,9 @@ INFERENCE = ("auto", "trws", "icm", "brute")
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked parameters of one fit; names as in :class:`gapcut.StructuredSVM`. ``threads`` is what ``n_jobs`` means."""
+    """Checked parameters of one fit; names as in :class:`gapcut.StructuredSVM`. ``threads`` is what
+    ``n_jobs`` means.
+    """
 
     C: float
     loss_scale: float
@@ -50,11 +52,15 @@ class Settings:
             raise ValueError("checkpoint is not available in this version: leave checkpoint=None")
         if oracle == "cut" and isinstance(params["nonnegative"], str) and params["nonnegative"] == "none":
             raise ValueError(
-                "nonnegative='none' is not compatible with oracle='cut': one min cut is exact only while every pairwise "
+                "nonnegative='none' is not compatible with oracle='cut': one min cut is exact only while "
+                "every pairwise "
                 "weight is >= 0; use nonnegative='pairwise', or oracle='brute' on tiny graphs"
             )
         if params["eps"] is not None and learner != "cutting-plane":
-            raise ValueError(f"eps is the stop of learner='cutting-plane'; learner={learner!r} stops at gap: leave eps=None")
+            raise ValueError(
+                f"eps is the stop of learner='cutting-plane'; learner={learner!r} stops at gap: leave "
+                "eps=None"
+            )
         callback = params["callback"]
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable or None, not {callback!r}")
@@ -92,7 +98,9 @@ def _choice(params: Mapping[str, Any], name: str, available: tuple[str, ...], wh
     raise ValueError(f"{name}={value!r} is not a {what} of this version: available are {listed}")
 
 
-def _number(params: Mapping[str, Any], name: str, above: float | None = None, at_least: float | None = None) -> float:
+def _number(
+    params: Mapping[str, Any], name: str, above: float | None = None, at_least: float | None = None
+) -> float:
     value = params[name]
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}={value!r} must be a number")
@@ -121,4 +129,6 @@ def _seed(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if _is_integer(random_state) and 0 <= int(random_state) < 2**32:
         return int(random_state)
-    raise ValueError(f"random_state={random_state!r} must be a whole number in [0, 2**32), a RandomState, or None")
+    raise ValueError(
+        f"random_state={random_state!r} must be a whole number in [0, 2**32), a RandomState, or None"
+    )

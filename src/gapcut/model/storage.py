@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import gapcut
+from gapcut import __version__
 from gapcut.certificates import Certificate
 from gapcut.features import FeaturePipeline
 from gapcut.learners.base import Record
@@ -30,18 +30,17 @@ _SCALARS = (bool, int, float, str)
 def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> None:
     """Write a model with the constructor parameters of its estimator.
 
-    Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their defaults.
-    Raises ValueError for labels that are not int, str, bool or float.
+    Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their
+    defaults. Raises ValueError for labels that are not int, str, bool or float.
     """
     arrays, pipeline = model.pipeline.to_state()
     kept = {name: _plain(value) for name, value in params.items() if _is_plain(value)}
     document = {
         "format": FORMAT,
-        "gapcut": gapcut.__version__,
+        "gapcut": __version__,
         "params": kept,
         "classes": _class_list(model.coder.classes),
         "dtype": _dtype_name(model.coder.classes),
-        "n_features": model.n_features,
         "message": model.message,
         "certificate": _fields(model.certificate),
         "history": [[_finite(v) for v in _fields(record).values()] for record in model.history],
@@ -49,7 +48,9 @@ def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> No
         "pipeline": pipeline,
     }
     tensors = {"unary": model.unary, "pairwise": model.pairwise}
-    write_container(path, {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document)
+    write_container(
+        path, {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
+    )
 
 
 def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
@@ -61,7 +62,8 @@ def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
     version = document.get("format")
     if version != FORMAT or isinstance(version, bool):
         raise ModelFileError(
-            f"{path}: format version {str(version)[:40]} is not readable by gapcut {gapcut.__version__}, which knows version "
+            f"{path}: format version {str(version)[:40]} is not readable by gapcut {__version__}, which "
+            "knows version "
             f"{FORMAT}: update gapcut"
         )
     with _blame(path):
@@ -85,7 +87,6 @@ def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[Fi
         certificate=_read_certificate(_expect(document, "certificate", dict)),
         history=tuple(_read_record(row) for row in _expect(document, "history", list)),
         data=_read_summary(_expect(document, "data", dict)),
-        n_features=_expect(document, "n_features", int),
         message=_expect(document, "message", str),
     )
     return model, params
@@ -93,12 +94,22 @@ def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[Fi
 
 @contextmanager
 def _blame(path: Path) -> Iterator[None]:
-    """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach every room."""
+    """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
+    every room.
+    """
     try:
         yield
     except ModelFileError:
         raise
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         reason = " ".join(str(error).split())[:200]
         raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None
 
@@ -108,18 +119,21 @@ def _weights(arrays: Mapping[str, AnyArray], name: str, shape: tuple[int, ...]) 
         raise ValueError(f"array {name!r} is missing")
     array = arrays[name]
     if array.dtype != np.float64 or array.shape != shape:
-        raise ValueError(f"array {name!r} is {array.dtype} of shape {array.shape}, not float64 of shape {shape}")
+        raise ValueError(
+            f"array {name!r} is {array.dtype} of shape {array.shape}, not float64 of shape {shape}"
+        )
     if not np.isfinite(array).all():
         raise ValueError(f"array {name!r} has entries that are NaN or infinite")
     return array
 
 
 def _class_list(classes: AnyArray) -> list[Any]:
-    values = classes.tolist()
+    values: list[Any] = classes.tolist()
     for value in values:
         if type(value) not in _SCALARS or (isinstance(value, float) and not math.isfinite(value)):
             raise ValueError(
-                f"label {value!r} cannot be saved: labels must be int, str, bool or finite float (map others to strings)"
+                f"label {value!r} cannot be saved: labels must be int, str, bool or finite float (map "
+                "others to strings)"
             )
     return values
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gapcut.certificates import Certificate
-from gapcut.data import Graph
+from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
 from gapcut.learners import Block, CuttingPlane
 from gapcut.learners.base import Learner
@@ -20,7 +20,7 @@ from gapcut.model.labels import UNLABELLED, LabelCoder
 from gapcut.model.settings import Settings
 from gapcut.oracles import BruteOracle, CutOracle
 from gapcut.oracles.base import Oracle
-from gapcut.problem import LearningProblem, learning_problem
+from gapcut.problem import LearningProblem, learning_problem, loss_weights
 from gapcut.typing import FloatArray, IntArray
 
 
@@ -28,15 +28,13 @@ from gapcut.typing import FloatArray, IntArray
 class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
-    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph. ``n_features`` counts the raw
-    node columns.
+    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph.
     """
 
     graphs: tuple[Graph, ...]
     codes: tuple[IntArray, ...]
     coder: LabelCoder
     pipeline: FeaturePipeline
-    n_features: int
 
 
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
@@ -50,27 +48,22 @@ def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
         edge_lift=settings.edge_lift,
         incidence=settings.incidence,
         intercept=settings.intercept,
-    ).fit(graphs)
-    return labelled_part(graphs, coder, pipeline)
+    )
+    return labelled_part(pipeline.fit_transform(graphs), coder, pipeline)
 
 
-def labelled_part(graphs: Sequence[Graph], coder: LabelCoder, pipeline: FeaturePipeline) -> TrainingSet:
-    """The training set that fitted feature steps make of raw graphs. Graphs without a labelled node are left out."""
+def labelled_part(ready: Iterable[Graph], coder: LabelCoder, pipeline: FeaturePipeline) -> TrainingSet:
+    """The labelled nodes of model-ready graphs. Graphs without any are left out."""
     parts, codes = [], []
-    for i, graph in enumerate(graphs):
-        code = coder.encode(graph.labels, graph.n_nodes, graph_name(i, graph))
+    for i, graph in enumerate(ready):
+        code = coder.encode(graph.labels, graph.n_nodes, place(i, graph.name))
         labelled = code != UNLABELLED
         if labelled.any():
-            parts.append(pipeline.transform(graph).induced(labelled))
+            parts.append(graph.induced(labelled))
             codes.append(code[labelled])
     if not parts:
         raise ValueError("no node of any graph has a label: give labels to fit")
-    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline, graphs[0].node_dim)
-
-
-def graph_name(index: int, graph: Graph) -> str:
-    """How messages call a graph."""
-    return f"graph {index}" if graph.name is None else f"graph {index} ({graph.name!r})"
+    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline)
 
 
 def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
@@ -97,7 +90,9 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
 
 
 def class_weights(given: Any, data: TrainingSet) -> FloatArray | None:
-    """(K,) factor of each class's loss. "balanced": inverse to the node weight of the class, mean 1 over present classes."""
+    """(K,) factor of each class's loss. "balanced": inverse to the node weight of the class, mean 1 over
+    present classes.
+    """
     if given is None:
         return None
     coder = data.coder
@@ -113,22 +108,27 @@ def class_weights(given: Any, data: TrainingSet) -> FloatArray | None:
         raise ValueError(f"class_weight={given!r} must be None, 'balanced' or a mapping from label to weight")
     weights = np.ones(coder.n_labels)
     for label, weight in given.items():
-        code = coder.code(label)
-        if code < 0:
+        k = coder.code(label)
+        if k < 0:
             raise ValueError(f"class_weight names the label {label!r}, which is not one of the classes")
         try:
-            weights[code] = float(weight)
+            weights[k] = float(weight)
         except (TypeError, ValueError):
             raise ValueError(f"class_weight of label {label!r} is {weight!r}: give a number >= 0") from None
-        if not (np.isfinite(weights[code]) and weights[code] >= 0):
+        if not (np.isfinite(weights[k]) and weights[k] >= 0):
             raise ValueError(f"class_weight of label {label!r} is {weight!r}: give a finite number >= 0")
     return weights
 
 
-def make_oracle(problem: LearningProblem, settings: Settings) -> Oracle:
+def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Oracle:
     """The oracle that ``settings`` name, on this problem."""
     if settings.oracle == "brute":
-        return BruteOracle(problem)
+        weight = class_weights(settings.class_weight, data)
+        losses = [
+            loss_weights(g.node_weights, code, settings.loss_scale, weight)
+            for g, code in zip(data.graphs, data.codes, strict=True)
+        ]
+        return BruteOracle(problem, data.graphs, data.codes, losses)
     return CutOracle(problem, n_threads=settings.threads)
 
 
@@ -139,7 +139,7 @@ def make_learner(settings: Settings) -> Learner:
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
     """Run the learner and keep its best weights with their certificate."""
-    oracle = make_oracle(problem, settings)
+    oracle = make_oracle(data, problem, settings)
     result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback)
     unary, pairwise = problem.expand(result.weights)
     return FittedModel(
@@ -150,13 +150,14 @@ def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Fi
         certificate=Certificate.of(result, problem="relaxed binary"),
         history=result.history,
         data=summary(data, problem),
-        n_features=data.n_features,
         message=result.message,
     )
 
 
 def summary(data: TrainingSet, problem: LearningProblem) -> DataSummary:
-    """Counts and fingerprint; the fingerprint covers features, labels and loss through sums that the core makes."""
+    """Counts and fingerprint; the fingerprint covers features, labels and loss through sums that the core
+    makes.
+    """
     counts = (len(data.graphs), sum(g.n_nodes for g in data.graphs), sum(g.n_edges for g in data.graphs))
     digest = hashlib.sha256(repr(counts).encode())
     digest.update(np.ascontiguousarray(problem.core.true_feature_sum()).tobytes())

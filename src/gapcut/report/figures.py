@@ -1,4 +1,6 @@
-"""Figures of a training run and its model. They are matplotlib ``Figure`` objects; no global state is touched."""
+"""Figures of a training run and its model. They are matplotlib ``Figure`` objects; no global state is
+touched.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapcut.learners.base import Record
 from gapcut.files import write_atomically
+from gapcut.learners.base import Record
 from gapcut.report.tables import Scores
 from gapcut.typing import AnyArray, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_BLUE, _ORANGE, _GREY, _INK = "#0072b2", "#d55e00", "#8a8a8a", "#222222"  # Okabe & Ito: safe for colour-blind readers
+_BLUE, _ORANGE, _GREY, _INK = (
+    "#0072b2",
+    "#d55e00",
+    "#8a8a8a",
+    "#222222",
+)  # Okabe & Ito: safe for colour-blind readers
 
 
 def _new_figure(width: float, height: float) -> Figure:
@@ -107,8 +114,8 @@ def weights_figure(
 ) -> Figure:
     """Heat maps of the pairwise weights, one an edge feature, the ``most`` strongest features first.
 
-    Rows are labels of an edge's tail, columns labels of its head. All maps share one colour scale; exact zeros stay
-    blank.
+    Rows are labels of an edge's tail, columns labels of its head. All maps share one colour scale; exact
+    zeros stay blank.
     """
     names = [str(label) for label in classes.tolist()]
     strength = np.abs(pairwise).max(axis=(0, 1), initial=0.0)
@@ -123,13 +130,16 @@ def weights_figure(
     side = min(6.0, max(2.6, 1.3 + 0.27 * len(names)))
     figure = _new_figure(side * columns + 1.4, side * rows + 0.9)
     grid = figure.subplots(rows, columns, squeeze=False)
-    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)
+    engine: Any = figure.get_layout_engine()
+    engine.set(h_pad=0.08, w_pad=0.06)
     limit = float(strength.max())
     signed = bool((pairwise < 0).any())
-    image = None
+    image: Any = None
     for axes, d in zip(grid.flat, shown, strict=False):
         values = np.ma.masked_equal(pairwise[:, :, d], 0.0)
-        image = axes.imshow(values, cmap="RdBu_r" if signed else "viridis_r", vmin=-limit if signed else 0.0, vmax=limit)
+        image = axes.imshow(
+            values, cmap="RdBu_r" if signed else "viridis_r", vmin=-limit if signed else 0.0, vmax=limit
+        )
         axes.set_title(_shorten(edge_names[d]), fontsize=10)
         _label_axes(axes, names, "", "", 9 if len(names) <= 8 else 7)
     for axes in list(grid.flat)[len(shown) :]:

@@ -26,9 +26,9 @@ class ClassScore:
 class Scores:
     """Node-weighted scores of predicted labels against true ones.
 
-    ``confusion`` (L, L): weight of the nodes of true label ``labels[i]`` predicted as ``labels[j]``. ``labels`` are the
-    model's classes in their order, then labels of the data the model does not know. Means over classes ("macro") count
-    the labels that occur among the true or the predicted ones.
+    ``confusion`` (L, L): weight of the nodes of true label ``labels[i]`` predicted as ``labels[j]``.
+    ``labels`` are the model's classes in their order, then labels of the data the model does not know. Means
+    over classes ("macro") count the labels that occur among the true or the predicted ones.
     """
 
     labels: tuple[object, ...]
@@ -128,7 +128,7 @@ def strongest_pairs(
     labels = classes.tolist()
     rows = []
     for flat in order:
-        k, l, d = (int(i) for i in np.unravel_index(flat, pairwise.shape))
-        if pairwise[k, l, d] != 0.0:
-            rows.append(PairWeight(labels[k], labels[l], edge_names[d], float(pairwise[k, l, d])))
+        k, m, d = (int(i) for i in np.unravel_index(flat, pairwise.shape))
+        if pairwise[k, m, d] != 0.0:
+            rows.append(PairWeight(labels[k], labels[m], edge_names[d], float(pairwise[k, m, d])))
     return rows
