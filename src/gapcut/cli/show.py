@@ -33,7 +33,7 @@ def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], ob
 def console() -> Console:
     """Standard output, wide enough for tables where it is no terminal."""
     width = None if sys.stdout.isatty() else 120
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=False)
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=True)
 
 
 def plain(value: Any) -> Any:

@@ -56,7 +56,7 @@ class FittedModel:
         ready = self.pipeline.transform(graph)
         n_labels, _, edge_dim = self.pairwise.shape
         unaries = -np.asarray(ready.node_features @ self.unary.T, dtype=np.float64)
-        tables = -(ready.edge_features @ self.pairwise.reshape(-1, edge_dim).T)
+        tables = -(ready.edge_features @ self.pairwise.reshape(n_labels * n_labels, edge_dim).T)
         return Energy(unaries, ready.edges, tables.reshape(-1, n_labels, n_labels))
 
     def solve(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
