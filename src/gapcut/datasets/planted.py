@@ -28,13 +28,13 @@ class _Part:
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 _PARTS = {
     "deck": _Part("slab", _X, 3.6),
-    "footing": _Part("slab", _Y, 3.6),
+    "footing": _Part("slab", _X, 3.6),
     "column": _Part("upright", _Z, 3.0),
-    "abutment": _Part("upright", _Y, 3.0),
+    "abutment": _Part("upright", _Z, 3.0),
     "girder": _Part("beam", _X, 2.8),
     "pier cap": _Part("beam", _Y, 2.8),
     "connecting beam": _Part("beam", _Y, 2.8),
-    "connection": _Part("small", _Y, 1.8),
+    "connection": _Part("small", _X, 1.8),
     "railing": _Part("small", _X, 1.8),
     "cable": _Part("upright", _Z, 3.0),
     "arch": _Part("beam", _X, 2.8),
@@ -57,7 +57,7 @@ def make_planted(
     n_labels: int = len(_PARTS),
     *,
     noise: float = 1.0,
-    hidden: float = 0.03,
+    hidden: float = 0.05,
     seed: int = 0,
 ) -> GraphSet:
     """Bridges of ``n_nodes`` parts each, labelled with the first ``n_labels`` of :data:`PLANTED_CLASSES`.
@@ -99,7 +99,7 @@ def _scene(
     order = rng.permutation(n_nodes)  # node numbers tell nothing about the structure
     rank = np.argsort(order)
     labels = np.array(bridge.names)[order]
-    position = np.array(bridge.positions)[order] + 0.1 * rng.normal(size=(n_nodes, 3))
+    position = np.array(bridge.positions)[order] + 0.2 * rng.normal(size=(n_nodes, 3))
     size = np.array([_PARTS[label].size for label in labels]) + 0.3 * rng.normal(size=n_nodes)
     contacts = {(int(rank[u]), int(rank[v])): kind for (u, v), kind in bridge.contacts.items()}
     pairs, relations = _pairs(rng, position, contacts, n_edges, hidden)
@@ -149,11 +149,11 @@ def _geometry(
     rng: np.random.Generator, labels: AnyArray, position: FloatArray, size: FloatArray, pairs: IntArray
 ) -> FloatArray:
     """(E, 4) parallel, perpendicular, height difference, size difference."""
-    direction = np.array([_PARTS[label].direction for label in labels]) + 0.15 * rng.normal(
+    direction = np.array([_PARTS[label].direction for label in labels]) + 0.3 * rng.normal(
         size=(len(labels), 3)
     )
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     u, v = pairs.T
     cosine = np.abs((direction[u] * direction[v]).sum(axis=1)).clip(max=1.0)
-    height = position[u, 2] - position[v, 2] + 0.1 * rng.normal(size=len(pairs))
+    height = position[u, 2] - position[v, 2] + 0.5 * rng.normal(size=len(pairs))
     return np.stack([cosine, 1.0 - cosine, height, size[u] - size[v]], axis=1)

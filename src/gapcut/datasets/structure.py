@@ -37,7 +37,13 @@ class Structure:
     """ON_TOP or BESIDE for each pair (upper or later part, lower or earlier part)."""
 
     def add(
-        self, name: str, x: float, y: float, below: list[int] | None = None, beside: list[int] | None = None
+        self,
+        name: str,
+        x: float,
+        y: float,
+        below: list[int] | None = None,
+        beside: list[int] | None = None,
+        lift: float = 0.0,
     ) -> list[int]:
         """The new part (as a list); what is below if its class is left out or the structure complete."""
         under = list(dict.fromkeys(below or []))
@@ -45,10 +51,16 @@ class Structure:
             return under
         part = len(self.names)
         self.names.append(name)
-        self.positions.append((x, y, _LEVEL[name]))
+        self.positions.append((x, y, _LEVEL[name] + lift))
         self.contacts |= {(part, other): BESIDE for other in beside or []}
         self.contacts |= {(part, other): ON_TOP for other in under}
         return [part]
+
+    def pile(self, name: str, x: float, y: float, below: list[int], pieces: int) -> list[int]:
+        """The topmost of so many segments of one part, each on the one before."""
+        for piece in range(pieces):
+            below = self.add(name, x, y, below, lift=piece / pieces)
+        return below
 
     def only(self, name: str, parts: list[int]) -> list[int]:
         return [part for part in parts if self.names[part] == name]
@@ -61,8 +73,8 @@ def build_bridge(classes: tuple[str, ...], n_parts: int, rng: np.random.Generato
     station = 0
     while len(bridge.names) < n_parts:
         pier = station > 0 and rng.random() < 0.75
-        x = station * _SPAN
-        base = _pier(bridge, x) if pier else bridge.add("abutment", x, 0.0)
+        x, pieces = station * _SPAN, int(rng.integers(2, 5))
+        base = _pier(bridge, x, pieces) if pier else bridge.pile("abutment", x, 0.0, [], pieces)
         seats = [bridge.add("connection", x, y, base) for y in _LINES]
         beams = [
             bridge.add("girder", x, y, seat, [g for g in last["girder"] if bridge.positions[g][1] == y])
@@ -75,16 +87,16 @@ def build_bridge(classes: tuple[str, ...], n_parts: int, rng: np.random.Generato
         last["deck"] = bridge.only("deck", bridge.add("deck", x, 0.0, girders, last["deck"]))
         for y in _LINES:
             bridge.add("railing", x, y, last["deck"])
-        last["arch"] = _arch(bridge, x, last) if pier and rng.random() < 0.6 else []
+        last["arch"] = _arch(bridge, x, last, int(rng.integers(1, 4))) if pier and rng.random() < 0.6 else []
         station += 1
     return bridge
 
 
-def _pier(bridge: Structure, x: float) -> list[int]:
+def _pier(bridge: Structure, x: float, pieces: int) -> list[int]:
     footing = bridge.add("footing", x, 0.0)
-    return bridge.add("pier cap", x, 0.0, bridge.add("column", x, 0.0, footing))
+    return bridge.add("pier cap", x, 0.0, bridge.pile("column", x, 0.0, footing, pieces))
 
 
-def _arch(bridge: Structure, x: float, last: dict[str, list[int]]) -> list[int]:
-    hangers = [part for y in _LINES for part in bridge.add("cable", x, y, last["deck"])]
+def _arch(bridge: Structure, x: float, last: dict[str, list[int]], pieces: int) -> list[int]:
+    hangers = [part for y in _LINES for part in bridge.pile("cable", x, y, last["deck"], pieces)]
     return bridge.only("arch", bridge.add("arch", x, 0.0, hangers, last["arch"]))
