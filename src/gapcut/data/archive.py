@@ -166,7 +166,7 @@ def _load_folder(folder: Path) -> GraphSet:
 
 
 def _load_file(path: Path, single: bool = False) -> GraphSet:
-    arrays = _read_arrays(path)
+    arrays = read_arrays(path)
     if single and "node_offset" not in arrays and "edge_offset" not in arrays:
         arrays = _as_set_of_one(arrays, path)
     try:
@@ -184,7 +184,8 @@ def _as_set_of_one(arrays: dict[str, AnyArray], path: Path) -> dict[str, AnyArra
     return arrays | extras | named | {k: np.array([0, n], dtype=np.int64) for k, n in rows.items()}
 
 
-def _read_arrays(path: Path) -> dict[str, AnyArray]:
+def read_arrays(path: Path) -> dict[str, AnyArray]:
+    """All arrays of an ``.npz``, numbers and strings only; raises GraphFileError naming the file and the array."""
     if not zipfile.is_zipfile(path):
         raise GraphFileError(f"{path}: not an .npz file, or cut short")
     arrays = {}
