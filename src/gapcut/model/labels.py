@@ -59,15 +59,15 @@ class LabelCoder:
             for value in values.tolist():
                 _check_label(value, "labels")
             return cls(values)
-        distinct: dict[Hashable, None] = {}
+        distinct: dict[Hashable, Hashable] = {}
         for y in given:
             for value in y.tolist():
                 if value is not None:
                     _check_label(value, "labels")
-                    distinct[_plain(value)] = None
+                    _keep(distinct, _plain(value))
         if not distinct:
             raise ValueError("no node of any graph has a label: give labels to fit")
-        return cls(_label_array(_stable_order(list(distinct)), None))
+        return cls(_label_array(_stable_order(list(distinct.values())), None))
 
     @property
     def n_labels(self) -> int:
@@ -129,6 +129,13 @@ def _check_label(value: Any, where: str) -> None:
         raise ValueError(
             f"{where} contains {value!r}, which cannot be hashed: use numbers, strings or tuples"
         ) from None
+
+
+def _keep(distinct: dict[Hashable, Hashable], value: Hashable) -> None:
+    """Equal labels of several types (0, 0.0, False) are one label; which type it has must not depend on the order."""
+    known = distinct.setdefault(value, value)
+    if type(value).__name__ < type(known).__name__:
+        distinct[value] = value
 
 
 def _stable_order(values: list[Any]) -> list[Any]:
