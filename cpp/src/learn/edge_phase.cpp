@@ -127,18 +127,26 @@ void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
 
 void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
     const auto De = problem_.edge_dim();
-    for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
-        const float* m = m_[active_list_[slot]].data() + begin;
-        double* sum = s.gradient.data() + slot * De;
-        if (problem_.edges.sparse()) {
+    const auto slots = std::ssize(active_list_);
+    if (problem_.edges.sparse()) {
+        for (std::int64_t slot = 0; slot < slots; ++slot) {
+            const float* m = m_[active_list_[slot]].data() + begin;
+            double* sum = s.gradient.data() + slot * De;
             for (std::int64_t i = 0; i < n; ++i)
                 if (m[i] != 0.0F)
                     problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) { sum[d] += static_cast<double>(m[i]) * x; });
-            continue;
         }
+        return;
+    }
+    for (std::int64_t slot = 0; slot < slots; slot += 4) {
+        const float* m[4];
+        for (std::int64_t j = 0; j < 4; ++j)  // a group that is not full repeats its last pair and ignores the copies
+            m[j] = m_[active_list_[std::min(slot + j, slots - 1)]].data() + begin;
         std::fill(s.sums.begin(), s.sums.end(), 0.0F);
         kernels::add_weighted_rows(n, width_, m, rows_.data() + begin * width_, s.sums.data());
-        for (std::int64_t d = 0; d < De; ++d) sum[d] += static_cast<double>(s.sums[d]);
+        for (std::int64_t j = 0; j < std::min<std::int64_t>(4, slots - slot); ++j)
+            for (std::int64_t d = 0; d < De; ++d)
+                s.gradient[(slot + j) * De + d] += static_cast<double>(s.sums[j * width_ + d]);
     }
 }
 
@@ -151,7 +159,7 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
     s.gain.resize(active_list_.size() * kChunk);
     s.z_tail.resize(label_chunk);
     s.z_head.resize(label_chunk);
-    s.sums.resize(static_cast<std::size_t>(width_));
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.residual = 0.0;
     for (auto begin = s.begin; begin < s.end; begin += kChunk) {
         const auto n = std::min(kChunk, s.end - begin);

@@ -57,24 +57,48 @@ GAPCUT_HOT void add(std::int64_t n, const float* __restrict x, float* __restrict
 // Sixteen floats as one value (a vector extension of GCC and Clang): keeps sums in registers, which arrays would not.
 typedef float Lane16 __attribute__((vector_size(64), aligned(4), may_alias));
 
-GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* __restrict share,
+GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const share[4],
                                   const float* __restrict rows, float* __restrict sum) {
-    for (std::int64_t d = 0; d < width; d += 48) {  // up to three lanes at a time
-        const std::int64_t lanes = width - d >= 48 ? 3 : (width - d) / 16;
-        Lane16 a{}, b{}, c{};
+    const float *s0 = share[0], *s1 = share[1], *s2 = share[2], *s3 = share[3];
+    // the return type is spelled out: deduced, it would lose the alignment of the typedef
+    const auto lane = [sum, width](std::int64_t j, std::int64_t at) -> Lane16* { return reinterpret_cast<Lane16*>(sum + j * width + at); };
+    std::int64_t d = 0;
+    for (; d + 32 <= width; d += 32) {
+        Lane16 a0{}, a1{}, a2{}, a3{}, b0{}, b1{}, b2{}, b3{};
         for (std::int64_t i = 0; i < n; ++i) {
-            const float factor = share[i];
-            if (factor == 0.0F) continue;
             const Lane16* row = reinterpret_cast<const Lane16*>(rows + i * width + d);
-            a += factor * row[0];
-            if (lanes > 1) b += factor * row[1];
-            if (lanes > 2) c += factor * row[2];
+            const Lane16 a = row[0], b = row[1];
+            a0 += s0[i] * a;
+            b0 += s0[i] * b;
+            a1 += s1[i] * a;
+            b1 += s1[i] * b;
+            a2 += s2[i] * a;
+            b2 += s2[i] * b;
+            a3 += s3[i] * a;
+            b3 += s3[i] * b;
         }
-        Lane16* out = reinterpret_cast<Lane16*>(sum + d);
-        out[0] += a;
-        if (lanes > 1) out[1] += b;
-        if (lanes > 2) out[2] += c;
+        *lane(0, d) += a0;
+        *lane(1, d) += a1;
+        *lane(2, d) += a2;
+        *lane(3, d) += a3;
+        *lane(0, d + 16) += b0;
+        *lane(1, d + 16) += b1;
+        *lane(2, d + 16) += b2;
+        *lane(3, d + 16) += b3;
     }
+    if (d == width) return;
+    Lane16 a0{}, a1{}, a2{}, a3{};
+    for (std::int64_t i = 0; i < n; ++i) {
+        const Lane16 a = *reinterpret_cast<const Lane16*>(rows + i * width + d);
+        a0 += s0[i] * a;
+        a1 += s1[i] * a;
+        a2 += s2[i] * a;
+        a3 += s3[i] * a;
+    }
+    *lane(0, d) += a0;
+    *lane(1, d) += a1;
+    *lane(2, d) += a2;
+    *lane(3, d) += a3;
 }
 
 // Four rows at once, sixteen labels at once: each row of by_feature is read once for four nodes.

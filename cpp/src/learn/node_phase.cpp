@@ -64,24 +64,30 @@ void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
 
 void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
     const auto Dn = problem_.node_dim(), N = problem_.nodes.rows();
-    for (int k = 0; k < problem_.n_labels; ++k) {
-        const float* z = z_.data() + k * N + begin;
-        double* sum = s.gradient.data() + k * Dn;
-        if (problem_.nodes.sparse()) {
+    const auto K = problem_.n_labels;
+    if (problem_.nodes.sparse()) {
+        for (int k = 0; k < K; ++k) {
+            const float* z = z_.data() + k * N + begin;
+            double* sum = s.gradient.data() + k * Dn;
             for (std::int64_t i = 0; i < n; ++i)
                 if (z[i] != 0.0F)
                     problem_.nodes.for_row(begin + i, [&](std::int32_t d, double x) { sum[d] += static_cast<double>(z[i]) * x; });
-            continue;
         }
+        return;
+    }
+    for (int k = 0; k < K; k += 4) {
+        const float* z[4];
+        for (int j = 0; j < 4; ++j) z[j] = z_.data() + std::min(k + j, K - 1) * N + begin;
         std::fill(s.sums.begin(), s.sums.end(), 0.0F);
         kernels::add_weighted_rows(n, width_, z, rows_.data() + begin * width_, s.sums.data());
-        for (std::int64_t d = 0; d < Dn; ++d) sum[d] += static_cast<double>(s.sums[d]);
+        for (int j = 0; j < std::min(4, K - k); ++j)
+            for (std::int64_t d = 0; d < Dn; ++d) s.gradient[(k + j) * Dn + d] += static_cast<double>(s.sums[j * width_ + d]);
     }
 }
 
 void NodePhase::look(std::int64_t shard) {
     Shard& s = shards_[shard];
-    s.sums.resize(static_cast<std::size_t>(width_));
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
     for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
 }
@@ -91,7 +97,7 @@ void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     const auto N = problem_.nodes.rows();
     s.score.resize(static_cast<std::size_t>(problem_.n_labels * kChunk));
     s.row.resize(static_cast<std::size_t>(4 * label_width_));
-    s.sums.resize(static_cast<std::size_t>(width_));
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
     s.residual = 0.0;
     for (auto begin = s.begin; begin < s.end; begin += kChunk) {
