@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold, train_test_split
 
 from gapcut.data import Graph, GraphError, GraphFileError, GraphSet
 
@@ -321,3 +322,19 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 def test_graph_error_is_a_value_error() -> None:
     assert issubclass(GraphError, ValueError)
     assert issubclass(GraphFileError, ValueError)
+
+
+def test_scikit_learn_can_split_a_set() -> None:
+    graphs = GraphSet([Graph([[float(i)]], [], labels=[i % 2]) for i in range(6)])
+    parts = train_test_split(graphs, test_size=2, random_state=0)
+    assert sorted(g.node_features[0, 0] for part in parts for g in part) == [0, 1, 2, 3, 4, 5]
+    for train, test in KFold(3).split(graphs):
+        assert (len(graphs[train]), len(graphs[test])) == (4, 2)
+
+
+def test_a_path_of_a_hundred_thousand_nodes() -> None:
+    steps = np.arange(99_999)
+    graph = Graph(
+        np.ones((100_000, 1)), np.stack([steps, steps + 1], axis=1), labels=np.zeros(100_000, dtype=int)
+    )
+    assert graph.induced(np.arange(100_000) % 1000 != 0).n_edges == 99_999 - 199

@@ -187,7 +187,7 @@ def constrained_twin(
     """Weights on model-ready columns, pairwise ones >= 0, for a real-weighted model of raw features.
 
     Raw column ``x = peak (deviation x' + mean)``; a signed edge column is ``peak (pos - neg)``; what is left
-    constant goes to the intercepts. Then ``m_d`` is added to pairwise weights of column d, ``-m_d / 2`` to its sums.
+    constant goes to the intercepts. Then pairwise weights of column d gain ``m_d``, its sums ``-m_d / 2``.
     """
     K = len(unary)
     nodes, edges = list(steps.node_names), list(steps.edge_names)
