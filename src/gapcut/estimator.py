@@ -55,8 +55,8 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         Stop once (upper - lower) / upper is proven to be at most this.
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
-    learner : {"block", "cutting-plane"}
-        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
+    learner : {"primal-dual", "block", "cutting-plane"}
+        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle. ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper.
     oracle : {"cut", "brute", "auto"}
         ``cut`` (also ``auto``): one exact min cut a graph. ``brute``: enumeration, for tests on tiny graphs.
@@ -130,7 +130,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         loss_scale: float = 100.0,
         gap: float = 1e-2,
         eps: float | None = None,
-        learner: str = "block",
+        learner: str = "primal-dual",
         oracle: str = "cut",
         incidence: bool = True,
         classes: Iterable[Any] | None = None,

@@ -41,7 +41,7 @@ class PrimalDual:
     repair: bool = True
     repair_sweeps: int = 10
     n_threads: int = 1
-    random_state: int = 0
+    seed: int = 0
 
     def run(
         self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
@@ -93,7 +93,7 @@ class _Steps:
         target = session.limits.gap
         mend = self.learner.repair and not session.target_met and (gap < 18.0 * target or stalled)
         if mend:
-            seed = self.learner.random_state + session.passes
+            seed = self.learner.seed + session.passes
             sweeps = self.learner.repair_sweeps
             worthwhile = 0.1 * target * bounds.upper / labels.size
             better = self.mender.run(

@@ -12,7 +12,7 @@ import numpy as np
 from gapcut.engines import thread_count
 from gapcut.learners.base import Limits
 
-LEARNERS = ("block", "cutting-plane")
+LEARNERS = ("primal-dual", "block", "cutting-plane")
 ORACLES = ("cut", "brute")
 QP_SOLVERS = ("dual", "clarabel")
 INFERENCE = ("auto", "trws", "icm", "brute")

@@ -12,7 +12,7 @@ import numpy as np
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
-from gapcut.learners import Block, CuttingPlane
+from gapcut.learners import Block, CuttingPlane, PrimalDual
 from gapcut.learners.base import Learner
 from gapcut.model.domain import WeightShape, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
@@ -134,7 +134,11 @@ def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings)
 
 def make_learner(settings: Settings) -> Learner:
     """The learner that ``settings`` name."""
-    return CuttingPlane(qp=settings.qp) if settings.learner == "cutting-plane" else Block(seed=settings.seed)
+    if settings.learner == "cutting-plane":
+        return CuttingPlane(qp=settings.qp)
+    if settings.learner == "block":
+        return Block(seed=settings.seed)
+    return PrimalDual(n_threads=settings.threads, seed=settings.seed)
 
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
