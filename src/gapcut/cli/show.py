@@ -112,7 +112,8 @@ def scores_table(scores: Scores) -> Table:
     ]
     means = (scores.macro_precision, scores.macro_recall, scores.macro_f1)
     rows.append(["mean over classes", *(percent(m) for m in means), scores.nodes])
-    return table(["label", "precision", "recall", "F1", "nodes"], rows)
+    counted = "node weight" if scores.weighted else "nodes"
+    return table(["label", "precision", "recall", "F1", counted], rows)
 
 
 def pairs_table(pairs: Sequence[PairWeight]) -> Table:
