@@ -19,6 +19,7 @@ from gapcut.cli.show import (
     percent,
     scores_document,
     scores_table,
+    working,
 )
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
@@ -47,9 +48,7 @@ def predict(
     check_folder(out)
     svm = StructuredSVM.load(model).set_params(n_jobs=jobs, inference=inference)
     graphs = read_graphs(data, select)
-    start = time.monotonic()
-    solutions = svm.solutions(graphs)
-    seconds = time.monotonic() - start
+    solutions, seconds = _solve(svm, graphs)
     arrays = _arrays(graphs, solutions)
     write_atomically(out, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
     document = {"out": str(out), **_counts(graphs, solutions, seconds)}
@@ -70,9 +69,7 @@ def evaluate(
     """Compare predicted labels with those of the data, weighted by node weights."""
     svm = StructuredSVM.load(model).set_params(n_jobs=jobs, inference=inference)
     graphs = read_graphs(data, select)
-    start = time.monotonic()
-    solutions = svm.solutions(graphs)
-    seconds = time.monotonic() - start
+    solutions, seconds = _solve(svm, graphs)
     scores = score_solutions(svm, graphs, solutions)
     if not scores.nodes > 0:
         raise ValueError(f"{data}: no labelled node to compare with")
@@ -90,6 +87,14 @@ def score_solutions(svm: StructuredSVM, graphs: GraphSet, solutions: list[Soluti
         svm.classes_,
         [g.node_weights for g in graphs],
     )
+
+
+def _solve(svm: StructuredSVM, graphs: GraphSet) -> tuple[list[Solution], float]:
+    """Solutions and the seconds they took."""
+    start = time.monotonic()
+    with working(f"labelling {len(graphs):,} graphs ..."):
+        solutions = svm.solutions(graphs)
+    return solutions, time.monotonic() - start
 
 
 def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict[str, Any]:
