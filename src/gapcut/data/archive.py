@@ -19,6 +19,7 @@ offsets.
 from __future__ import annotations
 
 import os
+import struct
 import uuid
 import zipfile
 import zlib
@@ -41,7 +42,7 @@ _NAMES = ("node_feature_names", "edge_feature_names")
 _ROWS = ("node_offset", "edge_offset", "node_features", *_CSR, "edges", "edge_features")
 KNOWN = (*_ROWS, *_NODES, "names", *_NAMES)
 _DAMAGE = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error),
     *(ValueError, KeyError, TypeError, SyntaxError, RuntimeError, MemoryError),
 )
 """What numpy and zipfile raise on a file that was cut, altered or made up."""
@@ -185,7 +186,7 @@ def _as_set_of_one(arrays: dict[str, AnyArray], path: Path) -> dict[str, AnyArra
 
 
 def read_arrays(path: Path) -> dict[str, AnyArray]:
-    """All arrays of an ``.npz``, numbers and strings only; raises GraphFileError naming the file and the array."""
+    """All arrays of an ``.npz``, numbers and strings only; GraphFileError names the file and the array."""
     if not zipfile.is_zipfile(path):
         raise GraphFileError(f"{path}: not an .npz file, or cut short")
     arrays = {}
@@ -193,11 +194,21 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
         with np.load(path, allow_pickle=False) as archive:
             for name in archive.files:
                 arrays[name] = _read_array(archive, name, path)
-    except (OSError, zipfile.BadZipFile, EOFError, ValueError) as error:
+            if len(archive.files) != _entries(path, len(archive.files)):
+                raise GraphFileError(f"{path}: damaged .npz file (its directory is incomplete)")
+    except _DAMAGE as error:
         if isinstance(error, GraphFileError):
             raise
         raise GraphFileError(f"{path}: damaged .npz file ({_first_line(error)})") from None
     return arrays
+
+
+def _entries(path: Path, default: int) -> int:
+    """Number of entries by the end record of the zip file, which numpy does not compare with its own."""
+    with path.open("rb") as stream:
+        stream.seek(-22, os.SEEK_END)
+        record = stream.read()
+    return int.from_bytes(record[10:12], "little") if record.startswith(b"PK\5\6") else default
 
 
 def _read_array(archive: Any, name: str, path: Path) -> AnyArray:

@@ -56,8 +56,7 @@ def sparse_features(value: Any) -> sp.csr_array:
         raise GraphError(f"node_features has shape {value.shape}, but must be a table, one row a node")
     if value.dtype.kind not in "biuf":
         raise GraphError(f"node_features holds {value.dtype} values, but must hold real numbers")
-    matrix = value if _is_frozen_csr(value) else sp.csr_array(value, dtype=np.float64, copy=True)
-    matrix.sum_duplicates()
+    matrix = value if _is_frozen_csr(value) else _canonical_copy(value)
     bad = ~np.isfinite(matrix.data)
     if bad.any():
         at = int(np.argmax(bad))
@@ -65,6 +64,16 @@ def sparse_features(value: Any) -> sp.csr_array:
         raise GraphError(_not_finite("node_features", "node", node, int(matrix.indices[at]), matrix.data[at]))
     for part in (matrix.data, matrix.indices, matrix.indptr):
         part.flags.writeable = False
+    return matrix
+
+
+def _canonical_copy(value: Any) -> sp.csr_array:
+    matrix = sp.csr_array(value, dtype=np.float64, copy=True)
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise GraphError(f"node_features is not a valid sparse matrix: {error}") from None
+    matrix.sum_duplicates()
     return matrix
 
 

@@ -40,8 +40,8 @@ class ColumnRanges:
     @property
     def constant(self) -> BoolArray:
         """Columns that vary by no more than rounding."""
-        half_spread = 0.5 * self.high - 0.5 * self.low  # the spread itself may overflow
-        return np.asarray(half_spread <= 0.5 * _FLAT * self.peak)
+        scale = np.where(self.zero, 1.0, self.peak)  # dividing first keeps the spread from overflowing
+        return np.asarray(self.high / scale - self.low / scale <= _FLAT)
 
     @property
     def zero(self) -> BoolArray:

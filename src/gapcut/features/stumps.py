@@ -36,12 +36,11 @@ class QuantileStumps(Step):
     def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
         source: list[int] = []
         threshold: list[float] = []
-        levels = (np.arange(self.n_thresholds) + 0.5) / self.n_thresholds
         if any(g.n_edges for g in graphs):
             for i in range(len(columns.edge)):
-                values = np.concatenate([g.edge_features[:, i] for g in graphs])
-                cuts = np.unique(np.quantile(values, levels, method="inverted_cdf"))
-                cuts = cuts[cuts < values.max()]
+                values = np.sort(np.concatenate([g.edge_features[:, i] for g in graphs]))
+                cuts = np.unique(values[_quantile_positions(len(values), self.n_thresholds)])
+                cuts = cuts[cuts < values[-1]]
                 source += [i] * len(cuts)
                 threshold += cuts.tolist()
         self.source = np.array(source, dtype=np.int64)
@@ -58,3 +57,9 @@ class QuantileStumps(Step):
 
     def check(self, columns: Columns) -> None:
         self._demand_columns("source", len(columns.edge), "threshold")
+
+
+def _quantile_positions(count: int, levels: int) -> IntArray:
+    """Where in so many sorted values the quantiles ``(b - 1/2) / levels`` are, free of rounding."""
+    odd = 2 * np.arange(levels, dtype=np.int64) + 1
+    return np.asarray(-(-odd * count // (2 * levels)) - 1)
