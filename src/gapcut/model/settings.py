@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gapcut.engines import thread_count
+from gapcut.inference import METHODS
 from gapcut.learners.base import Limits
 
 LEARNERS = ("block", "cutting-plane")
 ORACLES = ("cut", "brute")
 QP_SOLVERS = ("dual", "clarabel")
-INFERENCE = ("auto", "trws", "icm", "brute")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Settings:
             learner=learner,
             oracle=oracle,
             qp=_choice(params, "qp", QP_SOLVERS, "solver of the working-set program"),
-            inference=_choice(params, "inference", INFERENCE, "inference method"),
+            inference=_choice(params, "inference", tuple(METHODS), "inference method"),
             **{name: params[name] for name in ("incidence", "standardize", "intercept", "edge_lift")},
             **{name: params[name] for name in ("classes", "class_weight", "nonnegative", "frozen")},
             threads=_threads(params["n_jobs"]),
