@@ -422,6 +422,16 @@ def test_callback_sees_every_pass_and_can_stop(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_prediction_draws_no_random_numbers():
+    graphs = sample_graphs(3)
+    state = np.random.RandomState(0)
+    svm = StructuredSVM(**FAST, random_state=state).fit(graphs)
+    before = state.get_state()[2]
+    svm.predict(graphs)
+    svm.infer(graphs[0])
+    assert state.get_state()[2] == before
+
+
 def test_limits_are_kept():
     graphs = sample_graphs(6)
     assert len(StructuredSVM(gap=0.0, max_passes=3).fit(graphs).history_) <= 3

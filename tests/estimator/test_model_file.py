@@ -116,6 +116,13 @@ def test_parameters_of_every_kind(graphs, tmp_path):
     assert np.array_equal(back.fit(graphs).unary_, svm.set_params(random_state=0).fit(graphs).unary_)
 
 
+def test_the_parameters_of_the_fit_are_saved(graphs, tmp_path):
+    svm = StructuredSVM(**FAST).fit(graphs).set_params(C=77.0, inference="trws", callback=print)
+    svm.save(tmp_path / "m.gapcut")
+    back = StructuredSVM.load(tmp_path / "m.gapcut")
+    assert (back.C, back.inference, back.callback) == (1.0, "trws", None)
+
+
 def test_a_model_stopped_at_once_can_be_saved(graphs, tmp_path):
     svm = StructuredSVM(time_limit=0.0).fit(graphs)
     svm.save(tmp_path / "m.gapcut")

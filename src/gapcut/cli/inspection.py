@@ -61,8 +61,8 @@ def check(
     *,
     select: Select = None,
     time_limit: Annotated[
-        float | None, Parameter(name="--time-limit", help="Seconds to prove the lower end again.")
-    ] = None,
+        float, Parameter(name="--time-limit", help="Seconds to prove the lower end again.")
+    ] = 600.0,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
@@ -78,7 +78,7 @@ def check(
         raise ValueError(
             f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
         )
-    if time_limit is not None and not time_limit >= 0:
+    if not time_limit >= 0:
         raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
     settings = Settings.checked(svm.get_params(deep=False))
     with watch_interrupt() as interrupt, progress("proving the lower end again") as callback:

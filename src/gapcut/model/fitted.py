@@ -70,4 +70,8 @@ class FittedModel:
         if threads <= 1 or len(graphs) < 2:
             return [self.infer(g, method) for g in graphs]
         with ThreadPoolExecutor(min(threads, len(graphs))) as pool:
-            return list(pool.map(lambda g: self.infer(g, method), graphs))
+            try:
+                return list(pool.map(lambda g: self.infer(g, method), graphs))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for the rest
+                raise

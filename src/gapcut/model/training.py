@@ -134,7 +134,11 @@ def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings)
 
 def make_learner(settings: Settings) -> Learner:
     """The learner that ``settings`` name."""
-    return CuttingPlane(qp=settings.qp) if settings.learner == "cutting-plane" else Block(seed=settings.seed)
+    return (
+        CuttingPlane(qp=settings.qp)
+        if settings.learner == "cutting-plane"
+        else Block(seed=settings.draw_seed())
+    )
 
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
