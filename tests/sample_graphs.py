@@ -1,4 +1,5 @@
-"""Small labelled graphs with something to learn: labels follow noisy node features, and neighbours tend to agree."""
+"""Small labelled graphs with something to learn: labels follow noisy node features, and neighbours tend "
+"to agree."""
 
 from __future__ import annotations
 

@@ -249,10 +249,13 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
         parameters.
 
-        Parameters that are not plain data (a callback, a RandomState) are left out. Raises ValueError for
-        labels that are not int, str, bool or float.
+        Parameters are those of the fit; what is not plain data (a callback, a RandomState) is left out.
+        Raises ValueError for labels that are not int, str, bool or float.
         """
-        write_model(Path(path), self._fitted(), self.get_params(deep=False))
+        model = self._fitted()
+        write_model(
+            Path(path), model, {**self._fit_params, "inference": self.inference, "n_jobs": self.n_jobs}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -306,7 +309,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         return self._fitted("model_")
 
     def _adopt(self, model: FittedModel) -> Self:
+        """Become fitted; the parameters of this fit are kept, since set_params may change them afterwards."""
         self._model = model
+        self._fit_params = {**self.get_params(deep=False), "callback": None}
         return self
 
     def _fitted(self, attribute: str | None = None) -> FittedModel:

@@ -46,7 +46,11 @@ def test_frozen_values_bound_from_both_sides():
     ("nonnegative", "frozen", "message"),
     [
         ("unary", None, "unknown"),
-        (np.ones((2, 2, 3), bool), None, r"shape \(2, 2, 3\), but the model's weights have shape \(2, 2, 4\)"),
+        (
+            np.ones((2, 2, 3), bool),
+            None,
+            r"shape \(2, 2, 3\), but the model's weights have shape \(2, 2, 4\)",
+        ),
         (np.ones((2, 2, 4)), None, "must be boolean"),
         ({"pairs": np.ones((2, 2, 4), bool)}, None, "only 'unary' and 'pairwise'"),
         (np.zeros((2, 2, 4), bool), None, r"pairwise weight \(0, 0, 0\) is free .* one min cut"),

@@ -16,10 +16,10 @@ import pytest
 import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sample_graphs import relabelled, sample_graphs
 
 from gapcut import ModelFileError, StructuredSVM
 from gapcut.model.container import read_container, write_container
+from sample_graphs import relabelled, sample_graphs
 
 FAST = {"C": 1.0, "gap": 1e-3, "loss_scale": 10.0}
 
@@ -51,7 +51,7 @@ def load(tmp_path):
     return load
 
 
-# ------------------------------------------------------------------------------------------------ round trips
+# ---- round trips
 
 
 def test_everything_comes_back(svm, graphs, content, load):
@@ -77,7 +77,8 @@ def test_saving_twice_writes_the_same_bytes(svm, content, load, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "names", [["ä", "", "long label"], [10**30, 0, -1], [True, False, True], [0.5, 1e-300, -2.0], [1, "1", 1.5]]
+    "names",
+    [["ä", "", "long label"], [10**30, 0, -1], [True, False, True], [0.5, 1e-300, -2.0], [1, "1", 1.5]],
 )
 def test_labels_of_every_plain_type(names, graphs, tmp_path):
     svm = StructuredSVM(**FAST).fit(relabelled(graphs, names))
@@ -115,6 +116,13 @@ def test_parameters_of_every_kind(graphs, tmp_path):
     assert np.array_equal(back.fit(graphs).unary_, svm.set_params(random_state=0).fit(graphs).unary_)
 
 
+def test_the_parameters_of_the_fit_are_saved(graphs, tmp_path):
+    svm = StructuredSVM(**FAST).fit(graphs).set_params(C=77.0, inference="trws", callback=print)
+    svm.save(tmp_path / "m.gapcut")
+    back = StructuredSVM.load(tmp_path / "m.gapcut")
+    assert (back.C, back.inference, back.callback) == (1.0, "trws", None)
+
+
 def test_a_model_stopped_at_once_can_be_saved(graphs, tmp_path):
     svm = StructuredSVM(time_limit=0.0).fit(graphs)
     svm.save(tmp_path / "m.gapcut")
@@ -125,7 +133,9 @@ def test_save_is_atomic(svm, tmp_path, monkeypatch):
     path = tmp_path / "m.gapcut"
     svm.save(path)
     before = path.read_bytes()
-    monkeypatch.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(OSError, match="No space"):
         svm.save(path)
     assert path.read_bytes() == before
@@ -141,7 +151,7 @@ def test_save_refuses_what_is_no_file(svm, tmp_path):
         svm.save(tmp_path / "nowhere" / "m.gapcut")
 
 
-# ------------------------------------------------------------------------------------------------ damaged files
+# ---- damaged files
 
 
 def test_every_truncation_is_refused(content, load):
@@ -182,7 +192,7 @@ def test_noise_is_refused(load, content):
         load(content)
 
 
-# ------------------------------------------------------------------------------------------------ hostile files
+# ---- hostile files
 
 
 def npz() -> bytes:
@@ -214,7 +224,20 @@ def zipped() -> bytes:
         safetensors.numpy.save({"unary": np.zeros(2)}, metadata={"gapcut": "{}"}),
         safetensors.numpy.save({}, metadata={"gapcut": '{"sha256":"' + "0" * 64 + '"}'}),
     ],
-    ids=["empty", "pickle", "npz", "zip", "huge", "huge2", "deep", "object", "null", "other", "bare", "zero digest"],
+    ids=[
+        "empty",
+        "pickle",
+        "npz",
+        "zip",
+        "huge",
+        "huge2",
+        "deep",
+        "object",
+        "null",
+        "other",
+        "bare",
+        "zero digest",
+    ],
 )
 def test_other_files_are_refused(content, load):
     with pytest.raises(ModelFileError) as error:
@@ -313,7 +336,9 @@ def test_hostile_models_with_a_true_checksum_are_refused(name, content, tmp_path
 
 def _leaves(value, path=()):
     yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    children = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
     for key, child in list(children)[:6]:
         yield from _leaves(child, (*path, key))
 
@@ -327,7 +352,11 @@ def test_any_value_anywhere_gives_a_model_or_one_error(content, tmp_path, data):
     document.pop("sha256")
     path = data.draw(st.sampled_from([p for p in _leaves(document) if p]))
     values = st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
         max_leaves=4,
     )

@@ -22,6 +22,7 @@ def build_app() -> App:
         help_epilogue=_EPILOGUE,
         version=gapcut.__version__,
         result_action="return_value",
+        suppress_keyboard_interrupt=False,
     )
     for room in (training, prediction, validation, inspection, demo):
         for command in room.COMMANDS:

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, Interrupted, watch_interrupt
+from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
-from gapcut.cli.training import fit_with_progress, training_document
+from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
@@ -34,17 +34,14 @@ def demo(
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is not a folder: name another with --out")
-    graphs = GraphSet(make_planted(_TRAIN + _TEST, seed=seed))
+    graphs = make_planted(_TRAIN + _TEST, seed=seed)
     training, test = graphs[:_TRAIN], graphs[_TRAIN:]
     options = LearningOptions(C=0.1, jobs=jobs, seed=seed)
     start = time.monotonic()
-    with watch_interrupt() as interrupt:
-        svm = fit_with_progress(training, options)
-        seconds = time.monotonic() - start
-        scores = score_solutions(svm, test, svm.solutions(test))
-        baseline = _node_only(training, options).score(_without_edges(test))
-    if interrupt.pressed:
-        raise Interrupted("interrupted: nothing was written")
+    svm = fit_to_the_end(training, options, "training")
+    seconds = time.monotonic() - start
+    scores = score_solutions(svm, test, svm.solutions(test))
+    baseline = _node_only(training, options).score(_without_edges(test))
     files = _write(svm.set_params(n_jobs=1), scores, out)
     document = {
         **training_document(svm, training, seconds),
@@ -62,7 +59,7 @@ def _without_edges(graphs: GraphSet) -> GraphSet:
 
 def _node_only(graphs: GraphSet, options: LearningOptions) -> StructuredSVM:
     """The same learner on the node features alone."""
-    return fit_with_progress(_without_edges(graphs), options, "training without edges")
+    return fit_to_the_end(_without_edges(graphs), options, "training without edges")
 
 
 def _write(svm: StructuredSVM, scores: Scores, out: Path) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, NOT_CERTIFIED
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
 from gapcut.cli.show import (
     certificate_document,
@@ -61,8 +61,8 @@ def check(
     *,
     select: Select = None,
     time_limit: Annotated[
-        float | None, Parameter(name="--time-limit", help="Seconds to prove the lower end again.")
-    ] = None,
+        float, Parameter(name="--time-limit", help="Seconds to prove the lower end again.")
+    ] = 600.0,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
@@ -78,11 +78,13 @@ def check(
         raise ValueError(
             f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
         )
-    if time_limit is not None and not time_limit >= 0:
+    if not time_limit >= 0:
         raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
     settings = Settings.checked(svm.get_params(deep=False))
-    with progress("proving the lower end again") as callback:
+    with watch_interrupt() as interrupt, progress("proving the lower end again") as callback:
         found = check_claim(svm.model_, settings, graphs, time_limit, callback)
+    if interrupt.pressed:
+        raise KeyboardInterrupt
     document = _check_document(found)
     emit(document, as_json, lambda console: _show_check(console, found))
     return DONE if found.verdict == "holds" else NOT_CERTIFIED

@@ -19,6 +19,7 @@ from gapcut.cli.show import (
     percent,
     scores_document,
     scores_table,
+    working,
 )
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
@@ -27,7 +28,9 @@ from gapcut.inference import Solution
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 
-Inference = Annotated[str, Parameter(name="--inference", help="Method: auto, trws, icm or brute.")]
+Inference = Annotated[
+    str | None, Parameter(name="--inference", help="Method: auto, trws, icm or brute; default: the model's.")
+]
 
 
 def predict(
@@ -39,17 +42,15 @@ def predict(
         Path, Parameter(name="--out", help="File (.npz) to write labels, energies and bounds to.")
     ],
     select: Select = None,
-    inference: Inference = "auto",
+    inference: Inference = None,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
     """Label graphs and write labels, energies, bounds and gaps to one .npz."""
     check_folder(out)
-    svm = StructuredSVM.load(model).set_params(n_jobs=jobs, inference=inference)
+    svm = _load(model, jobs, inference)
     graphs = read_graphs(data, select)
-    start = time.monotonic()
-    solutions = svm.solutions(graphs)
-    seconds = time.monotonic() - start
+    solutions, seconds = _solve(svm, graphs)
     arrays = _arrays(graphs, solutions)
     write_atomically(out, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
     document = {"out": str(out), **_counts(graphs, solutions, seconds)}
@@ -63,16 +64,14 @@ def evaluate(
     /,
     *,
     select: Select = None,
-    inference: Inference = "auto",
+    inference: Inference = None,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
     """Compare predicted labels with those of the data, weighted by node weights."""
-    svm = StructuredSVM.load(model).set_params(n_jobs=jobs, inference=inference)
+    svm = _load(model, jobs, inference)
     graphs = read_graphs(data, select)
-    start = time.monotonic()
-    solutions = svm.solutions(graphs)
-    seconds = time.monotonic() - start
+    solutions, seconds = _solve(svm, graphs)
     scores = score_solutions(svm, graphs, solutions)
     if not scores.nodes > 0:
         raise ValueError(f"{data}: no labelled node to compare with")
@@ -90,6 +89,21 @@ def score_solutions(svm: StructuredSVM, graphs: GraphSet, solutions: list[Soluti
         svm.classes_,
         [g.node_weights for g in graphs],
     )
+
+
+def _load(path: Path, jobs: int, inference: str | None) -> StructuredSVM:
+    svm = StructuredSVM.load(path).set_params(n_jobs=jobs)
+    if inference is not None:
+        svm.set_params(inference=inference)
+    return svm
+
+
+def _solve(svm: StructuredSVM, graphs: GraphSet) -> tuple[list[Solution], float]:
+    """Solutions and the seconds they took."""
+    start = time.monotonic()
+    with working(f"labelling {len(graphs):,} graphs ..."):
+        solutions = svm.solutions(graphs)
+    return solutions, time.monotonic() - start
 
 
 def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict[str, Any]:

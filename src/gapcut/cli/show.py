@@ -112,7 +112,8 @@ def scores_table(scores: Scores) -> Table:
     ]
     means = (scores.macro_precision, scores.macro_recall, scores.macro_f1)
     rows.append(["mean over classes", *(percent(m) for m in means), scores.nodes])
-    return table(["label", "precision", "recall", "F1", "nodes"], rows)
+    counted = "node weight" if scores.weighted else "nodes"
+    return table(["label", "precision", "recall", "F1", counted], rows)
 
 
 def pairs_table(pairs: Sequence[PairWeight]) -> Table:
@@ -124,16 +125,23 @@ def pairs_table(pairs: Sequence[PairWeight]) -> Table:
 @contextmanager
 def progress(task: str, target: float | None = None) -> Iterator[Callback]:
     """A callback that shows bounds on a terminal's stderr, and does nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda record: None
-        return
-    with Status(f"{task} ...", console=Console(stderr=True, markup=False, highlight=False)) as status:
+    aim = "" if target is None else f" to a gap of {percent(target)}"
+    with working(f"{task}{aim} ...") as status:
 
         def show(record: Record) -> None:
-            goal = "" if target is None else f" (target {percent(target)})"
-            status.update(
+            status(
                 f"{task}: pass {record.passes}, {record.seconds:.1f} s, {record.lower:.5g} <= optimum <= "
-                f"{record.upper:.5g}, gap {percent(record.relative_gap)}{goal}"
+                f"{record.upper:.5g}, gap {percent(record.relative_gap)}"
             )
 
         yield show
+
+
+@contextmanager
+def working(line: str) -> Iterator[Callable[[str], None]]:
+    """Show a line on a terminal's stderr while something runs, and let it change; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda line: None
+        return
+    with Status(line, console=Console(stderr=True, markup=False, highlight=False)) as status:
+        yield status.update

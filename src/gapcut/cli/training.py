@@ -36,26 +36,35 @@ def train(
     check_folder(out)
     graphs = read_graphs(data, select)
     start = time.monotonic()
-    with watch_interrupt() as interrupt:
-        try:
-            svm = fit_with_progress(graphs, options)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted before there was a model: nothing was written") from None
+    try:
+        svm, interrupted = fit_with_progress(graphs, options)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted before there was a model: nothing was written") from None
     svm.set_params(n_jobs=1)  # the model should not remember the machine
     svm.save(out)
     document = training_document(svm, graphs, time.monotonic() - start)
-    document |= {"model": str(out), "interrupted": interrupt.pressed}
+    document |= {"model": str(out), "interrupted": interrupted}
     emit(document, as_json, lambda console: _show(console, svm, document))
-    if interrupt.pressed:
+    if interrupted:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
 
 
-def fit_with_progress(graphs: GraphSet, options: LearningOptions, task: str = "training") -> StructuredSVM:
-    """Fit, showing bounds on a terminal."""
-    with progress(task, options.target) as callback:
+def fit_with_progress(
+    graphs: GraphSet, options: LearningOptions, task: str = "training"
+) -> tuple[StructuredSVM, bool]:
+    """Fit, showing bounds on a terminal; also says whether Ctrl-C ended it early."""
+    with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         svm = options.estimator(graphs, callback).fit(graphs)
     svm.callback = None
+    return svm, interrupt.pressed
+
+
+def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> StructuredSVM:
+    """The same where half a result is of no use: Ctrl-C ends the command."""
+    svm, interrupted = fit_with_progress(graphs, options, task)
+    if interrupted:
+        raise KeyboardInterrupt
     return svm
 
 

@@ -14,7 +14,7 @@ from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
 from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import emit, percent, table
-from gapcut.cli.training import fit_with_progress
+from gapcut.cli.training import fit_to_the_end
 from gapcut.data import GraphSet
 from gapcut.typing import IntArray
 
@@ -68,7 +68,7 @@ def _run_fold(graphs: GraphSet, name: str, test: IntArray, options: LearningOpti
     training = graphs[np.setdiff1d(np.arange(len(graphs)), test)]
     held_out = graphs[test]
     start = time.monotonic()
-    svm = fit_with_progress(training, options, f"fold {name}")
+    svm = fit_to_the_end(training, options, f"fold {name}")
     seconds = time.monotonic() - start
     scores = score_solutions(svm, held_out, svm.solutions(held_out))
     return {

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from gapcut.certificates import Certificate
 from gapcut.data import Graph
 from gapcut.features import FeaturePipeline
-from gapcut.inference import Energy, Solution, solve
+from gapcut.inference import Energy, Solution, model_energy, solve
 from gapcut.learners.base import Record
 from gapcut.model.labels import LabelCoder
+from gapcut.problem import row_matrix
 from gapcut.typing import FloatArray
 
 
@@ -54,10 +53,8 @@ class FittedModel:
     def energy(self, graph: Graph) -> Energy:
         """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``."""
         ready = self.pipeline.transform(graph)
-        n_labels, _, edge_dim = self.pairwise.shape
-        unaries = -np.asarray(ready.node_features @ self.unary.T, dtype=np.float64)
-        tables = -(ready.edge_features @ self.pairwise.reshape(n_labels * n_labels, edge_dim).T)
-        return Energy(unaries, ready.edges, tables.reshape(-1, n_labels, n_labels))
+        nodes, edges = row_matrix([ready.node_features]), row_matrix([ready.edge_features])
+        return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise)
 
     def solve(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
         """Best labeling found, as codes, with its energy and a proven bound."""
@@ -73,4 +70,8 @@ class FittedModel:
         if threads <= 1 or len(graphs) < 2:
             return [self.infer(g, method) for g in graphs]
         with ThreadPoolExecutor(min(threads, len(graphs))) as pool:
-            return list(pool.map(lambda g: self.infer(g, method), graphs))
+            try:
+                return list(pool.map(lambda g: self.infer(g, method), graphs))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for the rest
+                raise

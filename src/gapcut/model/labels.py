@@ -132,7 +132,8 @@ def _check_label(value: Any, where: str) -> None:
 
 
 def _keep(distinct: dict[Hashable, Hashable], value: Hashable) -> None:
-    """Equal labels of several types (0, 0.0, False) are one label; which type it has must not depend on the order."""
+    """Equal labels of several types (0, 0.0, False) are one label; which type it has must not depend on "
+    "the order."""
     known = distinct.setdefault(value, value)
     if type(value).__name__ < type(known).__name__:
         distinct[value] = value

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gapcut.engines import thread_count
+from gapcut.inference import METHODS
 from gapcut.learners.base import Limits
 
 LEARNERS = ("primal-dual", "block", "cutting-plane")
 ORACLES = ("cut", "brute")
 QP_SOLVERS = ("dual", "clarabel")
-INFERENCE = ("auto", "trws", "icm", "brute")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Settings:
     nonnegative: Any
     frozen: Any
     threads: int
-    seed: int
+    random_state: Any
     callback: Callable[..., Any] | None
 
     @classmethod
@@ -71,13 +71,19 @@ class Settings:
             learner=learner,
             oracle=oracle,
             qp=_choice(params, "qp", QP_SOLVERS, "solver of the working-set program"),
-            inference=_choice(params, "inference", INFERENCE, "inference method"),
+            inference=_choice(params, "inference", tuple(METHODS), "inference method"),
             **{name: params[name] for name in ("incidence", "standardize", "intercept", "edge_lift")},
             **{name: params[name] for name in ("classes", "class_weight", "nonnegative", "frozen")},
             threads=_threads(params["n_jobs"]),
-            seed=_seed(params["random_state"]),
+            random_state=_random_state(params["random_state"]),
             callback=callback,
         )
+
+    def draw_seed(self) -> int:
+        """Seed of one run; a RandomState gives another one every time it is asked."""
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(2**31 - 1))
+        return 0 if self.random_state is None else int(self.random_state)
 
 
 def _limits(params: Mapping[str, Any]) -> Limits:
@@ -122,13 +128,11 @@ def _threads(n_jobs: Any) -> int:
     return thread_count(None if n_jobs is None else int(n_jobs))
 
 
-def _seed(random_state: Any) -> int:
-    if random_state is None:
-        return 0
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
+def _random_state(random_state: Any) -> Any:
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return random_state
     if _is_integer(random_state) and 0 <= int(random_state) < 2**32:
-        return int(random_state)
+        return random_state
     raise ValueError(
         f"random_state={random_state!r} must be a whole number in [0, 2**32), a RandomState, or None"
     )

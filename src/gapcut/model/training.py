@@ -137,8 +137,8 @@ def make_learner(settings: Settings) -> Learner:
     if settings.learner == "cutting-plane":
         return CuttingPlane(qp=settings.qp)
     if settings.learner == "block":
-        return Block(seed=settings.seed)
-    return PrimalDual(n_threads=settings.threads, seed=settings.seed)
+        return Block(seed=settings.draw_seed())
+    return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
 
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:

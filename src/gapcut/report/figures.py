@@ -62,10 +62,11 @@ def confusion_figure(scores: Scores, title: str = "Confusion matrix") -> Figure:
                 colour = "white" if share[i, j] > 0.55 else _INK
                 axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=font)
     _label_axes(axes, names, "predicted label", "true label", font + 0.5)
-    axes.set_title(f"{title}\naccuracy {scores.accuracy:.1%} of {_count(scores.nodes)} nodes", fontsize=12)
+    counted = "node weight" if scores.weighted else "nodes"
+    axes.set_title(f"{title}\naccuracy {scores.accuracy:.1%}, {counted} {_count(scores.nodes)}", fontsize=12)
     bar = figure.colorbar(image, ax=axes, shrink=0.75, ticks=[0, 0.25, 0.5, 0.75, 1])
     bar.ax.set_yticklabels(["0 %", "25 %", "50 %", "75 %", "100 %"])
-    bar.set_label("share of the true label's nodes")
+    bar.set_label(f"share of the true label's {counted}")
     bar.outline.set_visible(False)
     return figure
 
@@ -178,9 +179,12 @@ def _readable_scale(axes: Any, lower: FloatArray, upper: FloatArray) -> None:
     if lower.min() > 0 and upper.max() > 30 * lower.min():
         axes.set_yscale("log")
         return
-    final = max(upper[-1], 1e-300)
-    top = min(upper.max(), 4.0 * final)
-    axes.set_ylim(min(0.0, max(lower.min(), -0.5 * final)) if lower.min() < 0.5 * final else None, 1.05 * top)
+    final = max(float(upper[-1]), 0.0)
+    bottom = max(float(lower.min()), -0.5 * final)
+    top = min(float(upper.max()), 4.0 * final)
+    if top > bottom:
+        margin = 0.04 * (top - bottom)
+        axes.set_ylim(bottom - margin, top + margin)
 
 
 def _plain_log_ticks(axis: Any, text: Callable[[float], str], low: float, high: float) -> None:

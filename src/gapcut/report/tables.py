@@ -34,6 +34,8 @@ class Scores:
     labels: tuple[object, ...]
     confusion: FloatArray
     classes: tuple[ClassScore, ...]
+    weighted: bool = False
+    """Whether some graph has node weights, so that nodes count more or less than 1."""
 
     @property
     def nodes(self) -> float:
@@ -85,7 +87,8 @@ def score_labels(
         seen = rows != UNLABELLED
         np.add.at(confusion, (rows[seen], columns[seen]), weight[seen])
     per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(coder.classes.tolist()))
-    return Scores(tuple(coder.classes.tolist()), confusion, per_class)
+    weighted = weights is not None and any(w is not None for w in weights)
+    return Scores(tuple(coder.classes.tolist()), confusion, per_class, weighted)
 
 
 def _with_unknown_labels(coder: LabelCoder, truth: Sequence[AnyArray | None]) -> LabelCoder:
