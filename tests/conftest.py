@@ -1,11 +1,14 @@
-"""Fixtures shared by all tests."""
+"""Fixtures shared by all tests; modules beside this file (tiny.py, ...) can be imported by name."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,68 @@
+#include "arrays.hpp"
+#include "gapcut/oracle/cut.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
+namespace {
 
-void bind_oracle(nanobind::module_&) {}
+std::span<const double> span(const In1<double>& a) { return {a.data(), a.size()}; }
+std::span<const std::int32_t> span(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
+
+nb::tuple evaluate(CutOracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs,
+                   std::optional<double> seconds) {
+    const auto dim = static_cast<std::size_t>(oracle.problem().dim());
+    std::vector<double> planes(graphs.size() * dim), losses(graphs.size()), bounds(graphs.size());
+    std::vector<CutAnswer> answers;
+    {
+        const auto stop = stop_test(seconds);
+        const nb::gil_scoped_release release;
+        answers = oracle.evaluate(span(weights), span(graphs), planes.data(), stop);
+    }
+    for (std::size_t r = 0; r < answers.size(); ++r) {
+        losses[r] = answers[r].loss;
+        bounds[r] = answers[r].bound;
+    }
+    return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)),
+                          to_array(std::move(bounds)));
+}
+
+nb::tuple total(CutOracle& oracle, const In1<double>& weights, std::optional<double> seconds) {
+    CutTotals totals;
+    {
+        const auto stop = stop_test(seconds);
+        const nb::gil_scoped_release release;
+        totals = oracle.total(span(weights), stop);
+    }
+    const auto& s = totals.stats;
+    nb::dict stats;
+    stats["variables"] = s.variables;
+    stats["arcs"] = s.arcs;
+    stats["core_variables"] = s.core_variables;
+    stats["core_arcs"] = s.core_arcs;
+    stats["components"] = s.components;
+    return nb::make_tuple(to_array(std::move(totals.plane)), totals.loss, totals.bound, stats);
+}
+
+}  // namespace
+
+void bind_oracle(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<CutOracle>(m, "CutOracle", "Exact loss-augmented inference by min cut, threads over graphs.")
+        .def(nb::init<const Problem&, int>(), "problem"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def("evaluate", &evaluate, "weights"_a, "graphs"_a, "seconds"_a.none() = nb::none(),
+             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
+        .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(),
+             "Mean plane (dim,), mean loss, mean bound and cut statistics over all graphs.")
+        .def(
+            "labelings",
+            [](CutOracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {
+                const nb::gil_scoped_release release;
+                auto labels = oracle.labelings(span(weights), span(graphs));
+                const nb::gil_scoped_acquire acquire;
+                return to_array(std::move(labels));
+            },
+            "weights"_a, "graphs"_a, "The maximisers, V * K bytes a graph.")
+        .def("use_persistency", &CutOracle::use_persistency, "on"_a);
+}
 
 }  // namespace gapcut::bindings

@@ -63,7 +63,9 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("edge_dim", &Problem::edge_dim)
         .def_prop_ro("full_dim", &Problem::full_dim)
         .def_prop_ro("dim", &Problem::dim)
-        .def_prop_ro("coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); })
+        .def_prop_ro("coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); }, nb::rv_policy::move)
+        .def_prop_ro("node_offset", [](const Problem& p) { return to_array(std::vector(p.node_offset)); }, nb::rv_policy::move)
+        .def_prop_ro("edge_offset", [](const Problem& p) { return to_array(std::vector(p.edge_offset)); }, nb::rv_policy::move)
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
         .def("nonnegative_edge_columns",
              [](const Problem& p) {

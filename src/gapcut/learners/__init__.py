@@ -1,1 +1,17 @@
-"""Placeholder."""
+"""Minimisers of the learning problem."""
+
+from gapcut.learners.base import Callback, Clock, Learner, LearnResult, Limits, Record, Status
+from gapcut.learners.block import Block
+from gapcut.learners.cutting_plane import CuttingPlane
+
+__all__ = [
+    "Block",
+    "Callback",
+    "Clock",
+    "CuttingPlane",
+    "LearnResult",
+    "Learner",
+    "Limits",
+    "Record",
+    "Status",
+]

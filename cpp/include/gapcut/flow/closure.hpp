@@ -1,0 +1,75 @@
+// Exact maximisation of  sum_i a_i z_i + sum_(i,j) b_ij z_i z_j  over z in {0,1}^n, with all b >= 0 (formulation,
+// section 2): a maximum closure, one minimum cut.
+//
+// Coefficients come as doubles and are rounded once to 64-bit integers at a power-of-two scale; everything after
+// that, the persistency rules as well as the cut, is exact integer arithmetic. So the labeling is a maximiser of the
+// rounded objective, and its true value falls short of the true maximum by at most rounding().
+//
+// Variables are decided in three steps, each leaving less to the next:
+//   1. persistency: Lower = the smallest set closed under "i is in if a_i + sum of b_ij over Lower > 0", Upper = the
+//      largest set whose members all have a_i + sum of b_ij over Upper > 0; some maximiser lies between the two;
+//   2. what is left falls apart into connected components;
+//   3. each component is one minimum cut.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gapcut/flow/max_flow.hpp"
+
+namespace gapcut {
+
+struct ClosureStats {
+    std::int64_t variables = 0, arcs = 0;            // given
+    std::int64_t core_variables = 0, core_arcs = 0;  // left after persistency
+    std::int64_t components = 0;
+};
+
+class Closure {
+public:
+    bool use_persistency = true;  // off only to measure what it saves
+
+    // Forgets the last instance; memory is kept.
+    void reset(std::int32_t n_variables);
+    void set_gain(std::int32_t i, double a) { gain_[i] = a; }
+    void add_pair(std::int32_t i, std::int32_t j, double b) { pairs_.push_back({i, j, b}); }
+
+    // Throws std::overflow_error if the coefficients do not sum to a finite number.
+    void solve();
+
+    const std::vector<std::uint8_t>& labels() const { return state_; }  // 0 or 1 after solve()
+    double rounding() const { return rounding_; }
+    const ClosureStats& stats() const { return stats_; }
+
+private:
+    struct Pair {
+        std::int32_t i, j;
+        double b;
+    };
+    struct Neighbour {
+        std::int32_t node;
+        std::int64_t b;
+    };
+    enum State : std::uint8_t { kOut = 0, kIn = 1, kOpen = 2 };
+
+    void round_coefficients();
+    void build_adjacency();
+    void grow_lower();
+    void shrink_upper();
+    void solve_components();
+    void cut_component();
+
+    std::int32_t n_ = 0;
+    std::vector<double> gain_;
+    std::vector<Pair> pairs_;
+    std::vector<std::int64_t> low_, high_;  // a_i plus the b of neighbours in Lower, in Upper
+    std::vector<std::int64_t> first_;
+    std::vector<Neighbour> neighbours_;
+    std::vector<std::uint8_t> state_;
+    std::vector<std::int32_t> queue_, place_, member_;
+    double scale_ = 1.0, rounding_ = 0.0;
+    ClosureStats stats_;
+    MaxFlow flow_;
+};
+
+}  // namespace gapcut

@@ -1,0 +1,45 @@
+// Vector kernels for weights kept in a box, w = clamp(x), and the exact line search along a dual direction.
+//
+// All lengths are the number of compact weights. The sums run in a fixed order, so results repeat bit for bit on one
+// machine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gapcut {
+
+// The box of the weights: lower[j] <= w[j] <= upper[j], -inf and inf where a side is open.
+struct Box {
+    std::vector<double> lower, upper;
+
+    std::int64_t dim() const { return static_cast<std::int64_t>(lower.size()); }
+    // Throws std::invalid_argument unless both sides have equal length and lower <= upper.
+    void check() const;
+};
+
+double dot(const double* a, const double* b, std::int64_t n);
+
+// y += s * a
+void add_scaled(double* y, double s, const double* a, std::int64_t n);
+
+// w = clamp(x)
+void clamp(const Box& box, const double* x, double* w);
+
+// x += s * y and w = clamp(x)
+void move_and_clamp(const Box& box, double* x, double s, const double* y, double* w);
+
+// clamp(x + s y)'y and the sum of y_j^2 over the coordinates strictly inside the box there.
+struct Slope {
+    double value, curvature;
+};
+Slope slope_at(const Box& box, const double* x, const double* y, double s);
+
+// The coordinates with lower < x < upper, the ones that move with x.
+void free_coordinates(const Box& box, const double* x, std::vector<std::int32_t>& out);
+
+// argmax over s in [0, longest] of  gain * s - conjugate(x + s y): concave and piecewise quadratic, so safeguarded
+// Newton steps on the derivative end after a few kinks. Requires longest finite. Returns 0 where there is no ascent.
+double line_search(const Box& box, const double* x, const double* y, double gain, double longest);
+
+}  // namespace gapcut

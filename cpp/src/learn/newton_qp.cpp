@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "dual_point.hpp"
+#include "gapcut/learn/simplex_step.hpp"
+
+namespace gapcut {
+namespace {
+
+constexpr std::int64_t kEntering = 64;     // violated planes that join the model at once
+constexpr int kPairwiseSteps = 8;          // after a Newton step that gained little
+constexpr double kLittle = 0.1;            // of the gap
+constexpr double kRidges[] = {SimplexStep::kRidge, 1e-14, 1e-8};  // the next is tried after little gain
+constexpr int kPatience = 6;               // iterations without measurable ascent before rounding is blamed
+
+class NewtonQP {
+public:
+    NewtonQP(const PlaneSet& set, const Box& box, double C, std::vector<double> start)
+        : point_(set, box, C, std::move(start)), direction_(static_cast<std::size_t>(set.dim)) {}
+
+    QPSolution run(const QPOptions& options, const StopTest& stop);
+
+private:
+    void choose_planes();
+    void build_gram();
+    void newton_step(double ridge);
+    bool pairwise_step();
+    void move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest);
+
+    DualPoint point_;
+    SimplexStep model_;
+    std::vector<double> direction_;
+    std::vector<std::int32_t> chosen_, free_, violated_;
+    std::vector<double> compact_, gram_, gradient_, value_, change_;
+};
+
+// Planes with mass, and the most violated of the others.
+void NewtonQP::choose_planes() {
+    chosen_.clear();
+    violated_.clear();
+    double level = point_.room > 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+    for (std::int64_t t = 0; t < point_.set.count; ++t)
+        if (point_.alpha[t] > 0.0) {
+            chosen_.push_back(static_cast<std::int32_t>(t));
+            level = std::min(level, point_.gradient[t]);
+        }
+    if (!std::isfinite(level)) level = 0.0;
+    for (std::int64_t t = 0; t < point_.set.count; ++t)
+        if (!(point_.alpha[t] > 0.0) && point_.gradient[t] > level) violated_.push_back(static_cast<std::int32_t>(t));
+    const auto keep = std::min<std::int64_t>(kEntering, std::ssize(violated_));
+    std::partial_sort(violated_.begin(), violated_.begin() + keep, violated_.end(), [this](auto a, auto b) {
+        return point_.gradient[a] != point_.gradient[b] ? point_.gradient[a] > point_.gradient[b] : a < b;
+    });
+    chosen_.insert(chosen_.end(), violated_.begin(), violated_.begin() + keep);
+}
+
+// Inner products over the free coordinates, from rows packed to those coordinates.
+void NewtonQP::build_gram() {
+    free_coordinates(point_.box, point_.x.data(), free_);
+    const auto m = std::ssize(chosen_), width = std::ssize(free_);
+    compact_.resize(static_cast<std::size_t>(m * width));
+    gram_.resize(static_cast<std::size_t>(m * m));
+    for (std::int64_t i = 0; i < m; ++i) {
+        const double* row = point_.set.row(chosen_[i]);
+        double* packed = compact_.data() + i * width;
+        for (std::int64_t j = 0; j < width; ++j) packed[j] = row[free_[j]];
+        for (std::int64_t k = 0; k <= i; ++k)
+            gram_[i * m + k] = gram_[k * m + i] = dot(packed, compact_.data() + k * width, width);
+    }
+}
+
+// alpha += s * change with the best s in [0, longest]; an alpha that the longest step empties becomes exactly zero.
+void NewtonQP::move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest) {
+    std::fill(direction_.begin(), direction_.end(), 0.0);
+    double gain = 0.0, sum = 0.0;
+    for (std::size_t i = 0; i < planes.size(); ++i) {
+        if (change[i] == 0.0) continue;
+        add_scaled(direction_.data(), change[i], point_.set.row(planes[i]), point_.set.dim);
+        gain += change[i] * point_.set.losses[planes[i]];
+        sum += change[i];
+    }
+    if (sum > 0.0) longest = std::min(longest, std::max(1.0, point_.room / sum));
+    for (std::size_t i = 0; i < planes.size(); ++i)
+        if (change[i] < 0.0) longest = std::min(longest, std::max(1.0, point_.alpha[planes[i]] / -change[i]));
+    const double s = line_search(point_.box, point_.x.data(), direction_.data(), gain, longest);
+    for (std::size_t i = 0; i < planes.size(); ++i) {
+        double& a = point_.alpha[planes[i]];
+        const double moved = a + s * change[i];
+        a = moved > 1e-15 * a ? moved : 0.0;
+    }
+}
+
+void NewtonQP::newton_step(double ridge) {
+    choose_planes();
+    if (chosen_.empty()) return;
+    build_gram();
+    const auto m = chosen_.size();
+    gradient_.resize(m);
+    value_.resize(m);
+    change_.resize(m);
+    for (std::size_t i = 0; i < m; ++i) {
+        gradient_[i] = point_.gradient[chosen_[i]];
+        value_[i] = point_.alpha[chosen_[i]];
+    }
+    model_.solve(gram_, gradient_, value_, point_.room, point_.C, ridge);
+    for (std::size_t i = 0; i < m; ++i) change_[i] = model_.target()[i] - value_[i];
+    move_along(chosen_, change_, 1e3);
+}
+
+// Mass from the worst active plane (or the slack) to the best one. False if there is no such pair.
+bool NewtonQP::pairwise_step() {
+    std::int64_t up = -1, down = -1;
+    double best = 0.0, worst = point_.room > 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+    for (std::int64_t t = 0; t < point_.set.count; ++t) {
+        if (point_.gradient[t] > best) {
+            best = point_.gradient[t];
+            up = t;
+        }
+        if (point_.alpha[t] > 0.0 && point_.gradient[t] < worst) {
+            worst = point_.gradient[t];
+            down = t;
+        }
+    }
+    if (up == down || !(best > worst)) return false;
+    const double mass = down >= 0 ? point_.alpha[down] : point_.room;
+    std::vector<std::int32_t> planes;
+    std::vector<double> change;
+    if (up >= 0) {
+        planes.push_back(static_cast<std::int32_t>(up));
+        change.push_back(mass);
+    }
+    if (down >= 0) {
+        planes.push_back(static_cast<std::int32_t>(down));
+        change.push_back(-mass);
+    }
+    move_along(planes, change, 1.0);
+    return true;
+}
+
+QPSolution NewtonQP::run(const QPOptions& options, const StopTest& stop) {
+    point_.refresh();
+    QPSolution best = point_.solution(0);
+    int idle = 0;
+    std::size_t ridge = 0;
+    std::int64_t iteration = 0;
+    while (iteration < options.max_iterations && best.gap > options.tolerance * (best.value + best.gap) && idle < kPatience) {
+        if (stop && stop()) throw Interrupted();
+        ++iteration;
+        const double before = point_.value, gap = point_.gap;
+        newton_step(kRidges[ridge]);
+        point_.refresh();
+        if (point_.value - before < kLittle * gap) {
+            ridge = (ridge + 1) % std::size(kRidges);
+            for (int k = 0; k < kPairwiseSteps && pairwise_step(); ++k) point_.refresh();
+        }
+        idle = point_.value > before + 1e-15 * std::abs(before) || point_.gap < 0.5 * gap ? 0 : idle + 1;
+        if (point_.gap < best.gap) best = point_.solution(iteration);
+    }
+    best.iterations = iteration;
+    return best;
+}
+
+}  // namespace
+
+QPSolution solve_newton(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
+                        const QPOptions& options, const StopTest& stop) {
+    return NewtonQP(set, box, C, std::move(start)).run(options, stop);
+}
+
+}  // namespace gapcut

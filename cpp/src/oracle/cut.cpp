@@ -1,0 +1,262 @@
+#include "gapcut/oracle/cut.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "gapcut/oracle/sparse_weights.hpp"
+#include "gapcut/target.hpp"
+
+namespace gapcut {
+
+struct CutOracle::Scratch {
+    Closure closure;
+    std::vector<double> scores;  // (V, K) of the graph at hand
+    std::vector<double> potentials;  // of one edge, by active label pair
+    std::vector<double> plane;       // full_dim
+};
+
+namespace {
+
+// gamma_n = n u / (1 - n u): n roundings change a sum by at most this share of its absolute terms (Higham, ch. 3).
+double gamma(double n) {
+    constexpr double unit = 0x1p-53;
+    return n * unit / (1.0 - n * unit);
+}
+
+GAPCUT_HOT void add_dense_scores(const double* features, std::int64_t dims, const double* by_feature, int labels,
+                                 double* scores) {
+    for (std::int64_t d = 0; d < dims; ++d) {
+        const double x = features[d];
+        const double* row = by_feature + d * labels;
+        for (int k = 0; k < labels; ++k) scores[k] += x * row[k];
+    }
+}
+
+// a_uk = w^k . phi(u) + loss_u (1 - 2 y_uk) for every node of the graph.
+void unary_gains(const Problem& p, const SparseWeights& w, std::int64_t graph, std::vector<double>& gains) {
+    const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
+    const auto K = p.n_labels;
+    gains.resize(static_cast<std::size_t>((end - begin) * K));
+    for (auto u = begin; u < end; ++u) {
+        double* row = gains.data() + (u - begin) * K;
+        std::fill(row, row + K, 0.0);
+        if (p.nodes.sparse())
+            p.nodes.for_row(u, [&](std::int32_t d, double x) {
+                const double* by_label = w.unary_by_feature.data() + static_cast<std::int64_t>(d) * K;
+                for (int k = 0; k < K; ++k) row[k] += x * by_label[k];
+            });
+        else
+            add_dense_scores(p.nodes.dense_row(u), p.node_dim(), w.unary_by_feature.data(), K, row);
+        for (int k = 0; k < K; ++k) row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];
+    }
+}
+
+// b_(uk,vl) = w^{kl} . phi(u,v), only where it is not zero.
+void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, std::vector<double>& potentials,
+                    Closure& closure) {
+    const auto K = p.n_labels;
+    const auto begin = p.node_offset[graph];
+    potentials.assign(w.pairs.size(), 0.0);
+    for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
+        bool any = false;
+        p.edges.for_row(e, [&](std::int32_t d, double x) {
+            for (auto q = w.first[d]; q < w.first[d + 1]; ++q) potentials[w.entries[q].pair] += x * w.entries[q].weight;
+            any |= w.first[d] < w.first[d + 1];
+        });
+        if (!any) continue;
+        const auto tail = static_cast<std::int32_t>((p.tail[e] - begin) * K);
+        const auto head = static_cast<std::int32_t>((p.head[e] - begin) * K);
+        for (std::size_t q = 0; q < w.pairs.size(); ++q) {
+            if (potentials[q] > 0.0) closure.add_pair(tail + w.pairs[q].first, head + w.pairs[q].second, potentials[q]);
+            potentials[q] = 0.0;
+        }
+    }
+}
+
+// Adds Psi(x, y) - Psi(x, z) to `plane` (full coordinates) and returns Delta_b(y, z).
+double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::uint8_t>& z, std::vector<double>& plane) {
+    const auto K = p.n_labels;
+    const auto begin = p.node_offset[graph];
+    const auto dn = p.node_dim(), de = p.edge_dim();
+    double loss = 0.0;
+    for (auto u = begin; u < p.node_offset[graph + 1]; ++u)
+        for (int k = 0; k < K; ++k) {
+            const bool in = z[(u - begin) * K + k] != 0, truth = p.labels[u] == k;
+            if (in == truth) continue;
+            loss += p.loss[u];
+            double* row = plane.data() + k * dn;
+            const double sign = truth ? 1.0 : -1.0;
+            p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += sign * x; });
+        }
+    for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
+        const auto u = p.tail[e], v = p.head[e];
+        const std::uint8_t *zu = z.data() + (u - begin) * K, *zv = z.data() + (v - begin) * K;
+        for (int k = 0; k < K; ++k) {
+            const bool true_k = p.labels[u] == k;
+            if (!zu[k] && !true_k) continue;
+            for (int l = 0; l < K; ++l) {
+                const int change = (true_k && p.labels[v] == l) - (zu[k] && zv[l]);
+                if (change == 0) continue;
+                double* row = plane.data() + p.unary_size() + (k * K + l) * de;
+                p.edges.for_row(e, [&](std::int32_t d, double x) { row[d] += change * x; });
+            }
+        }
+    }
+    return loss;
+}
+
+// What rounding can hide from the value loss - w'h computed for the labeling found, compared with the true maximum:
+// twice the error of the coefficients a and b (each a sum of at most Dn + 1 or De products), plus the error of the
+// plane (at most 2 (V + E) terms a coordinate), of its product with w, and of the loss. All are sums whose absolute
+// terms total at most `mass` = sum_j |w_j| A_j + K sum_u loss_u, A the absolute feature sums of the graph.
+double float_rounding(const Problem& p, std::int64_t graph, std::span<const double> compact, const double* absolute) {
+    const auto dn = p.node_dim(), de = p.edge_dim();
+    double mass = 0.0;
+    for (std::int64_t c = 0; c < p.dim(); ++c) {
+        if (compact[c] == 0.0) continue;
+        const std::int64_t full = p.coordinates[c];
+        mass += std::abs(compact[c]) * absolute[full < p.unary_size() ? full % dn : dn + (full - p.unary_size()) % de];
+    }
+    const auto nodes = p.node_offset[graph + 1] - p.node_offset[graph];
+    for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += p.n_labels * p.loss[u];
+    const auto terms = dn + de + 2 * (nodes + p.edge_offset[graph + 1] - p.edge_offset[graph]) + p.dim() + 16;
+    return 4.0 * gamma(static_cast<double>(terms)) * mass;
+}
+
+double dot_compact(const Problem& p, std::span<const double> compact, const std::vector<double>& full) {
+    double sum = 0.0;
+    for (std::int64_t c = 0; c < p.dim(); ++c) sum += compact[c] * full[p.coordinates[c]];
+    return sum;
+}
+
+void add(ClosureStats& sum, const ClosureStats& s) {
+    sum.variables += s.variables;
+    sum.arcs += s.arcs;
+    sum.core_variables += s.core_variables;
+    sum.core_arcs += s.core_arcs;
+    sum.components += s.components;
+}
+
+void check_edge_features(const Problem& p) {
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g)
+        for (auto e = p.edge_offset[g]; e < p.edge_offset[g + 1]; ++e)
+            p.edges.for_row(e, [&](std::int32_t d, double x) {
+                if (x >= 0.0) return;
+                throw std::invalid_argument("the cut oracle needs edge features >= 0: graph " + std::to_string(g) + ", edge " +
+                                            std::to_string(e - p.edge_offset[g]) + ", feature " + std::to_string(d) + " is " +
+                                            std::to_string(x));
+            });
+}
+
+}  // namespace
+
+CutOracle::CutOracle(const Problem& problem, int threads) : problem_(problem), threads_(std::max(1, threads)) {
+    check_edge_features(problem);
+    absolute_ = absolute_feature_sums(problem);
+    for (int t = 0; t < threads_; ++t) scratch_.push_back(std::make_unique<Scratch>());
+}
+
+CutOracle::~CutOracle() = default;
+
+void CutOracle::use_persistency(bool on) {
+    for (auto& s : scratch_) s->closure.use_persistency = on;
+}
+
+void CutOracle::check_graphs(std::span<const std::int32_t> graphs) const {
+    for (const auto g : graphs)
+        if (g < 0 || g >= problem_.n_graphs()) throw std::invalid_argument("no graph " + std::to_string(g) + " in this problem");
+}
+
+// Solves one graph; its labeling is scratch.closure.labels() and its plane has been added to scratch.plane.
+CutAnswer CutOracle::solve(const SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
+                           Scratch& s) const {
+    const Problem& p = problem_;
+    unary_gains(p, weights, graph, s.scores);
+    s.closure.reset(static_cast<std::int32_t>(s.scores.size()));
+    for (std::int32_t i = 0; i < std::ssize(s.scores); ++i) s.closure.set_gain(i, s.scores[i]);
+    add_potentials(p, weights, graph, s.potentials, s.closure);
+    s.closure.solve();
+
+    s.plane.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
+    CutAnswer answer;
+    answer.loss = add_plane(p, graph, s.closure.labels(), s.plane);
+    const double value = answer.loss - dot_compact(p, compact, s.plane);
+    const double rounding = s.closure.rounding() + float_rounding(p, graph, compact, absolute_.data() + graph * (p.node_dim() + p.edge_dim()));
+    if (!std::isfinite(value + rounding)) throw std::overflow_error("the scores of a graph are too large for double precision");
+    answer.bound = std::max(0.0, value + rounding);
+    return answer;
+}
+
+std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std::span<const std::int32_t> graphs,
+                                           double* planes, const StopTest& stop) {
+    check_graphs(graphs);
+    const SparseWeights weights(problem_, compact);
+    std::vector<CutAnswer> answers(graphs.size());
+    parallel_for(
+        std::ssize(graphs), threads_,
+        [&](std::int64_t item, int worker) {
+            Scratch& s = *scratch_[worker];
+            answers[item] = solve(weights, compact, graphs[item], s);
+            double* row = planes + item * problem_.dim();
+            for (std::int64_t c = 0; c < problem_.dim(); ++c) row[c] = s.plane[problem_.coordinates[c]];
+        },
+        stop);
+    return answers;
+}
+
+CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop) {
+    const Problem& p = problem_;
+    const SparseWeights weights(p, compact);
+    const std::int64_t n = p.n_graphs(), shards = (n + kShard - 1) / kShard;
+    std::vector<CutTotals> part(static_cast<std::size_t>(shards));
+    parallel_for(
+        shards, threads_,
+        [&](std::int64_t shard, int worker) {
+            Scratch& s = *scratch_[worker];
+            CutTotals& sum = part[shard];
+            sum.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
+            for (auto g = shard * kShard; g < std::min(n, (shard + 1) * kShard); ++g) {
+                const CutAnswer answer = solve(weights, compact, g, s);
+                for (std::int64_t c = 0; c < p.dim(); ++c) sum.plane[c] += s.plane[p.coordinates[c]];
+                sum.loss += answer.loss;
+                sum.bound += answer.bound;
+                add(sum.stats, s.closure.stats());
+            }
+        },
+        stop);
+    CutTotals all;
+    all.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
+    for (const CutTotals& sum : part) {
+        for (std::int64_t c = 0; c < p.dim(); ++c) all.plane[c] += sum.plane[c];
+        all.loss += sum.loss;
+        all.bound += sum.bound;
+        add(all.stats, sum.stats);
+    }
+    for (double& x : all.plane) x /= static_cast<double>(n);
+    all.loss /= static_cast<double>(n);
+    all.bound *= (1.0 + gamma(static_cast<double>(n) + 4.0)) / static_cast<double>(n);  // the sum of bounds rounds too
+    return all;
+}
+
+std::vector<std::uint8_t> CutOracle::labelings(std::span<const double> compact, std::span<const std::int32_t> graphs,
+                                               const StopTest& stop) {
+    check_graphs(graphs);
+    const SparseWeights weights(problem_, compact);
+    std::vector<std::int64_t> place(graphs.size() + 1, 0);
+    for (std::size_t r = 0; r < graphs.size(); ++r)
+        place[r + 1] = place[r] + (problem_.node_offset[graphs[r] + 1] - problem_.node_offset[graphs[r]]) * problem_.n_labels;
+    std::vector<std::uint8_t> labels(static_cast<std::size_t>(place.back()));
+    parallel_for(
+        std::ssize(graphs), threads_,
+        [&](std::int64_t item, int worker) {
+            Scratch& s = *scratch_[worker];
+            solve(weights, compact, graphs[item], s);
+            std::ranges::copy(s.closure.labels(), labels.begin() + place[item]);
+        },
+        stop);
+    return labels;
+}
+
+}  // namespace gapcut

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "gapcut/flow/closure.hpp"
+#include "gapcut/flow/max_flow.hpp"
+
+using namespace gapcut;
+
+namespace {
+
+struct Pair {
+    int i, j;
+    double b;
+};
+
+double value(const std::vector<double>& a, const std::vector<Pair>& pairs, unsigned z) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += (z >> i & 1U) ? a[i] : 0.0;
+    for (const Pair& p : pairs) sum += (z >> p.i & 1U) && (z >> p.j & 1U) ? p.b : 0.0;
+    return sum;
+}
+
+}  // namespace
+
+GAPCUT_TEST(closure_equals_enumeration) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 3000; ++round) {
+        const int n = 1 + static_cast<int>(random() % 9);
+        std::vector<double> a(static_cast<std::size_t>(n));
+        for (double& x : a) x = static_cast<double>(static_cast<int>(random() % 13) - 9);
+        std::vector<Pair> pairs;
+        for (unsigned q = random() % 16; n > 1 && q > 0; --q) {
+            const int i = static_cast<int>(random() % static_cast<unsigned>(n));
+            const int j = (i + 1 + static_cast<int>(random() % static_cast<unsigned>(n - 1))) % n;
+            pairs.push_back({i, j, static_cast<double>(random() % 5)});
+        }
+        double best = 0.0;
+        for (unsigned z = 0; z < (1U << n); ++z) best = std::max(best, value(a, pairs, z));
+        for (const bool persistency : {true, false}) {
+            Closure c;
+            c.use_persistency = persistency;
+            c.reset(n);
+            for (int i = 0; i < n; ++i) c.set_gain(i, a[static_cast<std::size_t>(i)]);
+            for (const Pair& p : pairs) c.add_pair(p.i, p.j, p.b);
+            c.solve();
+            unsigned z = 0;
+            for (int i = 0; i < n; ++i) z |= static_cast<unsigned>(c.labels()[static_cast<std::size_t>(i)]) << i;
+            CHECK(value(a, pairs, z) == best);
+        }
+    }
+}
+
+GAPCUT_TEST(max_flow_on_a_grid_certifies_itself) {
+    // solve() compares the flow with the cut and throws if they differ; large capacities must not overflow
+    std::mt19937_64 random(2);
+    const std::int32_t side = 60;
+    MaxFlow flow;
+    for (int round = 0; round < 5; ++round) {
+        flow.reset(side * side);
+        for (std::int32_t v = 0; v < side * side; ++v) {
+            flow.add_excess(v, static_cast<std::int64_t>(random() % (1ULL << 46)) - (1LL << 45));
+            if (v % side + 1 < side) flow.add_arc(v, v + 1, static_cast<std::int64_t>(random() % (1ULL << 45)), 0);
+            if (v + side < side * side)
+                flow.add_arc(v, v + side, static_cast<std::int64_t>(random() % (1ULL << 45)),
+                             static_cast<std::int64_t>(random() % (1ULL << 45)));
+        }
+        CHECK(flow.solve() > 0);
+    }
+}

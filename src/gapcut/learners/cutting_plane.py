@@ -1,0 +1,155 @@
+"""Algorithm 1 of the paper: the 1-slack cutting plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gapcut.certificates import iteration_bound
+from gapcut.learners.base import Callback, LearnResult, Limits
+from gapcut.learners.qp import QPSolver, qp_solver
+from gapcut.learners.session import Session
+from gapcut.oracles.base import Oracle
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+_FINEST_TOLERANCE = 1e-15
+
+
+@dataclass(frozen=True)
+class CuttingPlane:
+    """Algorithm 1: solve the working set, ask the exact oracle at its weights, add the plane it returns.
+
+    Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets ``limits.gap``.
+    Every pass is exact, so each proves an upper bound at its weights. No plane is ever dropped: Theorem B.4 needs them.
+
+    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each working set.
+    """
+
+    qp: str = "dual"
+    qp_tolerance: float = 1e-9
+
+    def __post_init__(self) -> None:
+        qp_solver(self.qp)
+
+    def run(
+        self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
+    ) -> LearnResult:
+        if limits.eps is not None and not limits.eps > 0.0:
+            raise ValueError(f"eps={limits.eps!r} must be positive: it is the stop eta - xi <= eps of Algorithm 1")
+        session = Session(problem, oracle, limits, callback)
+        working_set = _WorkingSet(problem, qp_solver(self.qp), self.qp_tolerance)
+        with session.guard():
+            while not working_set.finished and session.within_limits():
+                _one_pass(session, working_set)
+        return session.result(
+            working_set.finished,
+            iteration_bound=_bound(session, working_set.finished),
+            eta=working_set.eta,
+            xi=working_set.xi,
+        )
+
+
+def _one_pass(session: Session, working_set: _WorkingSet) -> None:
+    """Lines 6 to 12 of Algorithm 1, and the bounds they prove."""
+    clock, bounds, limits = session.clock, session.bounds, session.limits
+    working_set.solve(clock.left)
+    active = working_set.alpha > 0.0
+    if active.any():
+        alpha = working_set.alpha[active]
+        bounds.offer_dual(
+            alpha @ working_set.planes[active], float(alpha @ working_set.losses[active]), len(alpha)
+        )
+    w = working_set.weights
+    total = session.oracle.total(w, clock.left)
+    session.passes += 1
+    session.calls += session.problem.n_graphs
+    bounds.offer_primal(w, total, session.oracle.exact)
+    grew = working_set.add(total.plane, total.loss)
+    proven = working_set.eta if session.oracle.exact else total.bound
+    stop = limits.eps is not None and working_set.eta - working_set.xi <= limits.eps
+    working_set.finished = session.target_met if limits.eps is None else proven - working_set.xi <= limits.eps
+    if stop and not working_set.finished:
+        session.ended = "eta - xi <= eps for the oracle's planes, but its bounds do not prove it: use oracle='cut'"
+    elif not grew and not working_set.finished and not working_set.refine():
+        session.ended = "no plane is left to add, rounding keeps the rest of the gap: scale the features or lower C"
+    session.record(working_set.count)
+
+
+def _bound(session: Session, certified: bool) -> int | None:
+    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of the bound."""
+    limits, bounds = session.limits, session.bounds
+    if limits.eps is not None:
+        return iteration_bound(session.problem, limits.eps)
+    scale = bounds.upper if certified else bounds.lower
+    return iteration_bound(session.problem, limits.gap * scale / session.problem.C)
+
+
+@dataclass
+class _WorkingSet:
+    """The planes so far, the solution of their quadratic program, and the violations ``eta`` and ``xi``."""
+
+    problem: LearningProblem
+    solver: QPSolver
+    tolerance: float
+    count: int = 0
+    finished: bool = False
+    eta: float = float("inf")
+    xi: float = 0.0
+    alpha: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        self._planes = np.zeros((16, self.problem.dim))
+        self._losses = np.zeros(16)
+        self.weights = self.problem.clamp(np.zeros(self.problem.dim))
+
+    @property
+    def planes(self) -> FloatArray:
+        return self._planes[: self.count]
+
+    @property
+    def losses(self) -> FloatArray:
+        return self._losses[: self.count]
+
+    def solve(self, time_left: float | None) -> None:
+        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is empty."""
+        if self.count == 0:
+            return
+        problem = self.problem
+        start = np.concatenate([self.alpha, np.zeros(self.count - len(self.alpha))])
+        result = self.solver.solve(
+            self.planes,
+            self.losses,
+            problem.C,
+            problem.lower,
+            problem.upper,
+            start=start,
+            tolerance=self.tolerance,
+            time_left=time_left,
+        )
+        self.alpha, self.weights = result.alpha, result.weights
+        slacks = self._slack(self.planes, self.losses)
+        self.xi = max(0.0, float(slacks.max()))
+
+    def add(self, plane: FloatArray, loss: float) -> bool:
+        """Takes the oracle's plane in and sets ``eta``. False if the set had it already."""
+        self.eta = float(self._slack(plane[None, :], np.array([loss]))[0])
+        twins = np.flatnonzero(self.losses == loss)
+        if any(np.array_equal(self._planes[t], plane) for t in twins):
+            return False
+        if self.count == len(self._losses):
+            self._planes = np.concatenate([self._planes, np.zeros_like(self._planes)])
+            self._losses = np.concatenate([self._losses, np.zeros_like(self._losses)])
+        self._planes[self.count], self._losses[self.count] = plane, loss
+        self.count += 1
+        return True
+
+    def refine(self) -> bool:
+        """Solve more finely from now on; False if that is no longer possible."""
+        self.tolerance *= 1e-2
+        return self.tolerance >= _FINEST_TOLERANCE
+
+    def _slack(self, planes: FloatArray, losses: FloatArray) -> FloatArray:
+        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside it."""
+        return np.asarray(losses - np.array([row @ self.weights for row in planes]))

@@ -1,0 +1,97 @@
+"""Tiny random problems and their answers by enumeration. Imported by tests of several rooms."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapcut.problem import LearningProblem, learning_problem
+
+
+@dataclass
+class TinyGraph:
+    """The attributes of a model-ready graph that packing reads."""
+
+    node_features: np.ndarray
+    edges: np.ndarray
+    edge_features: np.ndarray
+    node_weights: np.ndarray | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        return self.node_features.shape[0]
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.edges)
+
+
+def tiny_graph(rng: np.random.Generator, n_nodes: int, n_edges: int, node_dim: int, edge_dim: int) -> TinyGraph:
+    """Small-integer features half of the time (ties), repeated and reversed edges, isolated nodes."""
+    nodes = rng.normal(size=(n_nodes, node_dim))
+    edge_features = rng.random((n_edges, edge_dim)) * (rng.random((n_edges, edge_dim)) < 0.7)
+    if rng.random() < 0.5:
+        nodes, edge_features = np.round(nodes), np.round(2 * edge_features)
+    edges = np.zeros((0, 2), dtype=np.int64)
+    if n_nodes > 1 and n_edges:
+        tail = rng.integers(n_nodes, size=n_edges)
+        edges = np.stack([tail, (tail + 1 + rng.integers(n_nodes - 1, size=n_edges)) % n_nodes], axis=1)
+    weights = rng.integers(0, 4, size=n_nodes).astype(float) if rng.random() < 0.3 else None
+    return TinyGraph(nodes, edges, edge_features[: len(edges)], weights)
+
+
+def tiny_problem(
+    rng: np.random.Generator, n_graphs: int = 1, max_bits: int = 10, C: float = 1.0, loss_scale: float | None = None
+) -> tuple[LearningProblem, list[TinyGraph], list[np.ndarray]]:
+    """A learning problem whose every graph has at most ``max_bits`` indicators."""
+    n_labels = int(rng.integers(1, 5))
+    node_dim, edge_dim = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    graphs, labels = [], []
+    for _ in range(n_graphs):
+        n_nodes = int(rng.integers(1, max_bits // n_labels + 1))
+        graphs.append(tiny_graph(rng, n_nodes, int(rng.integers(0, 7)), node_dim, edge_dim))
+        labels.append(rng.integers(n_labels, size=n_nodes))
+    scale = float(rng.choice([1.0, 4.0, 100.0])) if loss_scale is None else loss_scale
+    problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=scale)
+    return problem, graphs, labels
+
+
+def joint_feature_map(graph: TinyGraph, z: np.ndarray) -> np.ndarray:
+    """Psi(x, z), full coordinates, for any (V, K) indicators: sums of z phi and of z_uk z_vl phi."""
+    n_labels = z.shape[1]
+    unary = z.T @ graph.node_features
+    pairwise = np.zeros((n_labels, n_labels, graph.edge_features.shape[1]))
+    for (u, v), phi in zip(graph.edges, graph.edge_features, strict=True):
+        pairwise += np.einsum("k,l,d->kld", z[u], z[v], phi)
+    return np.concatenate([unary.ravel(), pairwise.ravel()])
+
+
+def one_hot(labels: np.ndarray, n_labels: int) -> np.ndarray:
+    return np.eye(n_labels)[labels]
+
+
+def node_loss(graph: TinyGraph, labels: np.ndarray, loss_scale: float) -> np.ndarray:
+    """(V,) rho weight_u / (2 sum of weights)."""
+    weights = np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
+    return 0.5 * loss_scale * weights / weights.sum() if weights.sum() > 0 else np.zeros(graph.n_nodes)
+
+
+def all_labelings(n_nodes: int, n_labels: int) -> np.ndarray:
+    """(2^(V K), V, K) all of {0,1}^{V x K}."""
+    bits = list(itertools.product([0.0, 1.0], repeat=n_nodes * n_labels))
+    return np.array(bits).reshape(-1, n_nodes, n_labels)
+
+
+def enumerated_planes(
+    problem: LearningProblem, graph: TinyGraph, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Planes (m, dim) and losses (m,) of every labeling of one graph."""
+    truth = one_hot(labels, problem.n_labels)
+    target = joint_feature_map(graph, truth)
+    loss = node_loss(graph, labels, problem.loss_scale)
+    labelings = all_labelings(graph.n_nodes, problem.n_labels)
+    planes = np.array([target - joint_feature_map(graph, z) for z in labelings])
+    losses = np.array([(np.abs(z - truth) * loss[:, None]).sum() for z in labelings])
+    return planes[:, problem.core.coordinates], losses
