@@ -214,6 +214,28 @@ def grid(rng: np.random.Generator, side: int, k: int) -> Energy:
     return Energy(rng.normal(size=(side * side, k)), edges, rng.normal(size=(len(edges), k, k)))
 
 
+def test_large_attractive_grid_is_proven_optimal() -> None:
+    """Long enough for several chunks a sweep; one table shared by all edges; two components and an isolated
+    node."""
+    rng = np.random.default_rng(12)
+    side, k = 130, 8
+    edges = grid(rng, side, 2).edges
+    n = side * side
+    unaries = rng.normal(size=(2 * n + 1, k))
+    energy = Energy(unaries, np.concatenate([edges, edges[:, ::-1] + n]), 0.4 * (1 - np.eye(k)))
+    for order in ("index", "breadth-first"):
+        solution = solve(energy, "trws", order=order)
+        assert solution.status == "optimal"
+        assert solution.energy < solve(energy, "icm").energy
+    half = solve(Energy(unaries[:n], edges, np.stack([0.4 * (1 - np.eye(k))] * len(edges))))
+    assert energy.energy(solution.labels) == pytest.approx(
+        half.energy
+        + energy.part(np.arange(n, 2 * n + 1), np.arange(len(edges), 2 * len(edges))).energy(
+            solution.labels[n:]
+        )
+    )
+
+
 def test_time_limit_is_kept() -> None:
     energy = grid(np.random.default_rng(8), 150, 8)
     for method in ("auto", "trws"):

@@ -58,17 +58,17 @@ void breadth_first(const CoreGraph& g, std::int32_t start, std::vector<char>& se
     }
 }
 
-// Copies one pair's table with the earlier node's labels as rows; returns its least entry.
-double copy_table(const Pair& p, bool from_low, std::int32_t rows, std::int32_t columns, double* out) {
+// Copies one pair's table with the earlier node's labels as rows.
+void copy_table(const Pair& p, bool from_low, std::int32_t rows, std::int32_t columns, double* out) {
     const std::int64_t row_step = from_low ? p.row_step : p.column_step;
     const std::int64_t column_step = from_low ? p.column_step : p.row_step;
-    double least = kInfinity;
-    for (std::int32_t k = 0; k < rows; ++k, out += columns)
-        for (std::int32_t l = 0; l < columns; ++l) {
-            out[l] = p.table[k * row_step + l * column_step];
-            least = std::min(least, out[l]);
-        }
-    return least;
+    for (std::int32_t k = 0; k < rows; ++k, out += columns) {
+        const double* row = p.table + k * row_step;
+        if (column_step == 1)
+            std::copy_n(row, columns, out);
+        else
+            for (std::int32_t l = 0; l < columns; ++l) out[l] = row[l * column_step];
+    }
 }
 
 }  // namespace
@@ -108,8 +108,7 @@ std::vector<std::int32_t> node_order(const Reduction& reduced, NodeOrder how, st
     return order;
 }
 
-Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& order,
-                     std::vector<double>& table_minima) {
+Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& order) {
     Packed out;
     out.node = order;
     const auto n = order.size();
@@ -174,12 +173,12 @@ Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& 
     std::fill_n(out.tables.data() + table_size, kLanes, 0.0);
     out.messages = Buffer(message_size);
     std::fill_n(out.messages.data(), message_size, 0.0);
-    table_minima.resize(items.size());
+    std::fill_n(out.chosen.data(), size, 0.0);
     for (std::size_t e = 0; e < items.size(); ++e) {
         const Pair& p = reduced.pairs()[items[e].pair];
         const bool from_low = place[p.low] == items[e].source;
-        table_minima[e] = copy_table(p, from_low, out.labels[items[e].source], out.labels[items[e].target],
-                                     out.tables.data() + out.table_at[e]);
+        copy_table(p, from_low, out.labels[items[e].source], out.labels[items[e].target],
+                   out.tables.data() + out.table_at[e]);
     }
     return out;
 }

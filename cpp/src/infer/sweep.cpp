@@ -127,7 +127,7 @@ GAPCUT_INLINE double put_back(const double* out, std::int64_t width, double* mes
 }
 
 // Edges to earlier nodes lie scattered; a sweep asks for their memory this many edges before it needs it.
-constexpr std::int64_t kTablesAhead = 2, kMessagesAhead = 8;
+constexpr std::int64_t kTablesAhead = 4, kMessagesAhead = 8;
 
 // d_i and m_e of one node, summed with their rounding.
 struct NodeValue {

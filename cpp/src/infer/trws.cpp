@@ -1,8 +1,11 @@
 #include "gapcut/infer/trws.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <numeric>
 
 #include "gapcut/infer/sweep.hpp"
 
@@ -26,14 +29,16 @@ public:
         : settings_(settings), stop_(stop), reduced_(energy) {
         std::vector<std::int64_t> starts;
         const auto order = node_order(reduced_, settings.order, starts);
-        std::vector<double> table_minima;
-        packed_ = Packed::build(reduced_, order, table_minima);
+        packed_ = Packed::build(reduced_, order);
+        count_work();
         current_.resize(order.size());
-        best_.resize(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {  // labels of least unary cost, until there are better ones
+            const double* u = packed_.unary.data() + packed_.unary_at[i];
+            best_.push_back(static_cast<std::int32_t>(std::min_element(u, u + packed_.labels[i]) - u));
+        }
         for (std::size_t c = 0; c + 1 < starts.size(); ++c) {
             Run run;
             run.first = starts[c], run.last = starts[c + 1];
-            start(run, table_minima);
             runs_.push_back(std::move(run));
         }
     }
@@ -52,50 +57,59 @@ public:
     }
 
 private:
-    // Independent minima, and the labels of least unary cost: valid before the first sweep.
-    void start(Run& run, const std::vector<double>& table_minima) {
+    // Sum of the minima of all terms: the bound of a component that had no time for a half-sweep.
+    double independent_minima(const Run& run) const {
         LowerSum bound;
+        const auto add = [&](const double* x, std::int64_t n) { bound.add(*std::min_element(x, x + n)); };
         for (std::int64_t i = run.first; i < run.last; ++i) {
-            const double* u = packed_.unary.data() + packed_.unary_at[i];
-            const double* least = std::min_element(u, u + packed_.labels[i]);
-            best_[i] = static_cast<std::int32_t>(least - u);
-            bound.add(*least);
-            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e) bound.add(table_minima[e]);
-            std::fill_n(packed_.chosen.data() + packed_.unary_at[i], packed_.width[i], 0.0);
+            add(packed_.unary.data() + packed_.unary_at[i], packed_.labels[i]);
+            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e)
+                add(packed_.tables.data() + packed_.table_at[e],
+                    std::int64_t{packed_.labels[i]} * packed_.labels[packed_.target[e]]);
         }
-        run.bound = bound.value();
-        run.done = run.bound == kInfinity;
+        return bound.value();
     }
 
-    std::int64_t entries(std::int64_t i, bool forward) const {
-        std::int64_t count = 0;
-        if (forward) {
-            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e)
-                count += std::int64_t{packed_.labels[i]} * packed_.labels[packed_.target[e]];
-        } else {
-            for (std::int64_t q = packed_.backward_at[i]; q < packed_.backward_at[i + 1]; ++q)
-                count += std::int64_t{packed_.labels[i]} * packed_.labels[packed_.source[packed_.backward[q]]];
+    // work_[i]: table entries at the nodes before i, counted at the edge's earlier end and at its later end.
+    void count_work() {
+        for (auto& work : work_) work.assign(static_cast<std::size_t>(packed_.n_nodes()) + 1, 0);
+        for (std::int64_t e = 0; e < packed_.n_edges(); ++e) {
+            const std::int32_t i = packed_.source[e], j = packed_.target[e];
+            const std::int64_t size = std::int64_t{packed_.labels[i]} * packed_.labels[j];
+            work_[true][i + 1] += size;
+            work_[false][j + 1] += size;
         }
-        return count;
+        for (auto& work : work_) std::partial_sum(work.begin(), work.end(), work.begin());
+    }
+
+    // The end of a chunk of nodes that starts at `from` (forward) or ends there (backward): about kEntriesPerAsk
+    // entries, one node at least, inside the component.
+    std::int64_t chunk_end(const Run& run, std::int64_t from, bool forward) const {
+        const auto& work = work_[forward];
+        if (forward) {
+            const auto end = std::lower_bound(work.begin() + from + 1, work.begin() + run.last,
+                                              work[from] + kEntriesPerAsk);
+            return end - work.begin();
+        }
+        const auto end = std::upper_bound(work.begin() + run.first, work.begin() + from - 1,
+                                          work[from] - kEntriesPerAsk);
+        return end - work.begin();
     }
 
     // One half-sweep; false if stop() struck.
     bool half(Run& run, Sweep& s, bool forward) {
-        for (std::int64_t done = 0, size = run.last - run.first; done < size && !s.infeasible;) {
+        const std::int64_t end = forward ? run.last : run.first;
+        for (std::int64_t at = forward ? run.first : run.last; at != end && !s.infeasible;) {
             if (stop_ && stop_()) return stopped_ = true, false;
-            std::int64_t next = done;
-            for (std::int64_t count = 0; next < size && count < kEntriesPerAsk; ++next) {
-                const std::int64_t e = entries(forward ? run.first + next : run.last - 1 - next, forward);
-                count += e;
-                entries_ += static_cast<double>(e);
-            }
+            const std::int64_t next = chunk_end(run, at, forward);
             const auto before = std::chrono::steady_clock::now();
             if (forward)
-                forward_sweep(packed_, s, run.first + done, run.first + next, current_);
+                forward_sweep(packed_, s, at, next, current_);
             else
-                backward_sweep(packed_, s, run.last - next, run.last - done);
+                backward_sweep(packed_, s, next, at);
             seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-            done = next;
+            entries_ += static_cast<double>(std::abs(work_[forward][next] - work_[forward][at]));
+            at = next;
         }
         run.bound = std::max(run.bound, s.infeasible ? kInfinity : s.bound.value());
         run.done |= s.infeasible;
@@ -137,7 +151,8 @@ private:
         for (std::size_t i = 0; i < best_.size(); ++i) out.labels[packed_.node[i]] = best_[i];
         reduced_.complete(out.labels);
         for (const Run& run : runs_) {
-            reduced_.constants()[reduced_.component()[packed_.node[run.first]]].add(run.bound);
+            const double bound = run.bound > -kInfinity ? run.bound : independent_minima(run);
+            reduced_.constants()[reduced_.component()[packed_.node[run.first]]].add(bound);
             out.sweeps = std::max(out.sweeps, run.sweeps);
         }
         LowerSum total;
@@ -159,6 +174,7 @@ private:
     Packed packed_;
     std::vector<Run> runs_;
     std::vector<std::int32_t> current_, best_;
+    std::array<std::vector<std::int64_t>, 2> work_;  // backward, forward
     double entries_ = 0.0, seconds_ = 0.0;
     bool stopped_ = false;
 };

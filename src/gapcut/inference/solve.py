@@ -20,7 +20,7 @@ def solve(energy: Energy, method: str = "auto", time_limit: float | None = None,
     ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and
     labeling), ``"icm"`` (local search from ``start``), ``"brute"`` (enumeration, up to two million
     labelings). ``time_limit`` in seconds of wall clock: when it strikes, the best labeling and bound so far
-    are returned; the tables are read once in any case. ``settings`` are the method's own, see its
+    are returned; the tables are read and copied in any case. ``settings`` are the method's own, see its
     docstring. ``ValueError`` for an unknown method or setting.
     """
     run = find_method(method, settings)

@@ -48,9 +48,8 @@ struct Packed {
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(node.size()); }
     std::int64_t n_edges() const { return static_cast<std::int64_t>(target.size()); }
 
-    // Requires `order` to hold the core's nodes once each. `table_minima` receives, for every edge, the least entry.
-    static Packed build(const Reduction& reduced, const std::vector<std::int32_t>& order,
-                        std::vector<double>& table_minima);
+    // Requires `order` to hold the core's nodes once each.
+    static Packed build(const Reduction& reduced, const std::vector<std::int32_t>& order);
 };
 
 // The core's nodes, component by component, in each by index or breadth-first from a node of least degree.
