@@ -2,6 +2,7 @@
 
 __version__ = "0.1.0"
 
+from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, GraphError, GraphSet
 from gapcut.estimator import StructuredSVM
@@ -18,5 +19,6 @@ __all__ = [
     "Solution",
     "StructuredSVM",
     "__version__",
+    "datasets",
     "solve",
 ]

@@ -28,6 +28,13 @@ def test_flat_mask_means_the_same_as_the_shaped_one():
     assert np.array_equal(box(mask, free=True)[0][6:] == 0, mask.ravel())
 
 
+def test_the_offending_weight_is_named():
+    mask = np.ones((2, 2, 4), dtype=bool)
+    mask[0, 1, 3] = False
+    with pytest.raises(ValueError, match=r"pairwise weight \(0, 1, 3\)"):
+        box(mask)
+
+
 def test_mapping_constrains_unary_weights_too():
     lower, _ = box({"unary": np.eye(2, 3, dtype=bool)})
     assert lower[:6].tolist() == [0, -np.inf, -np.inf, -np.inf, 0, -np.inf]

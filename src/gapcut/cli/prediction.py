@@ -92,7 +92,8 @@ def score_solutions(svm: StructuredSVM, graphs: GraphSet, solutions: list[Soluti
 
 
 def _load(path: Path, jobs: int, inference: str | None) -> StructuredSVM:
-    svm = StructuredSVM.load(path).set_params(n_jobs=jobs)
+    svm = StructuredSVM.load(path)
+    svm.set_params(n_jobs=jobs)
     if inference is not None:
         svm.set_params(inference=inference)
     return svm
