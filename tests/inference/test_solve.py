@@ -222,12 +222,12 @@ def test_large_attractive_grid_is_proven_optimal() -> None:
     edges = grid(rng, side, 2).edges
     n = side * side
     unaries = rng.normal(size=(2 * n + 1, k))
-    energy = Energy(unaries, np.concatenate([edges, edges[:, ::-1] + n]), 0.4 * (1 - np.eye(k)))
+    energy = Energy(unaries, np.concatenate([edges, edges[:, ::-1] + n]), 0.2 * (1 - np.eye(k)))
     for order in ("index", "breadth-first"):
         solution = solve(energy, "trws", order=order)
         assert solution.status == "optimal"
         assert solution.energy < solve(energy, "icm").energy
-    half = solve(Energy(unaries[:n], edges, np.stack([0.4 * (1 - np.eye(k))] * len(edges))))
+    half = solve(Energy(unaries[:n], edges, np.stack([0.2 * (1 - np.eye(k))] * len(edges))))
     assert energy.energy(solution.labels) == pytest.approx(
         half.energy
         + energy.part(np.arange(n, 2 * n + 1), np.arange(len(edges), 2 * len(edges))).energy(

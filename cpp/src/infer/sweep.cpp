@@ -157,54 +157,89 @@ GAPCUT_INLINE void prefetch(const double* p, std::int64_t count) {
 #endif
 }
 
+// own = unary + messages from later neighbours; absolute likewise of magnitudes.
+template <bool kForward>
+GAPCUT_INLINE void gather_later(const Packed& p, const Sweep& s, std::int64_t i) {
+    const std::int64_t width = p.width[i];
+    const double* unary = p.unary.data() + p.unary_at[i];
+    for (std::int64_t l = 0; l < width; l += kLanes) {
+        const Lanes u = load(unary + l);
+        store(s.own + l, u);
+        store(s.absolute + l, magnitude(u));
+    }
+    for (std::int64_t e = p.forward_at[i]; e < p.forward_at[i + 1]; ++e) {
+        add_message(p.messages.data() + p.message_at[e], width, s.own, s.absolute);
+        if (kForward && e + kMessagesAhead < p.n_edges()) {
+            const std::int64_t j = p.target[e + kMessagesAhead];
+            prefetch(p.chosen.data() + p.unary_at[j], p.width[j]);
+        }
+    }
+}
+
+// Adds the messages from earlier neighbours.
+template <bool kForward>
+GAPCUT_INLINE void gather_earlier(const Packed& p, const Sweep& s, std::int64_t i) {
+    for (std::int64_t q = p.backward_at[i]; q < p.backward_at[i + 1]; ++q) {
+        add_message(p.messages.data() + p.message_at[p.backward[q]], p.width[i], s.own, s.absolute);
+        if (kForward && q + kMessagesAhead < p.n_edges()) {
+            const std::int64_t f = p.backward[q + kMessagesAhead];
+            prefetch(p.messages.data() + p.message_at[f], p.width[p.target[f]]);
+        }
+    }
+}
+
+// b_i in s.own; returns d_i.
+GAPCUT_INLINE double finish_node(const Packed& p, const Sweep& s, std::int64_t i) {
+    const std::int64_t degree = p.forward_at[i + 1] - p.forward_at[i] + p.backward_at[i + 1] - p.backward_at[i];
+    return normalise(s.own, s.absolute, p.width[i], static_cast<double>(degree + 1), p.share[i]);
+}
+
+// Labels node i and counts its terms; `chosen` is used up. Where the earlier labels forbid all, the messages decide.
+GAPCUT_INLINE std::int32_t choose(Packed& p, Sweep& s, std::int64_t i) {
+    double* chosen = p.chosen.data() + p.unary_at[i];
+    const double* unary = p.unary.data() + p.unary_at[i];
+    std::int32_t label = first_least(s.decode, p.width[i], p.labels[i]);
+    if (s.decode[label] == kInfinity) label = first_least(s.own, p.width[i], p.labels[i]);
+    s.energy += unary[label] + chosen[label];
+    s.magnitude += size_of(unary[label]) + size_of(chosen[label]);
+    for (std::int64_t l = 0; l < p.width[i]; l += kLanes) store(chosen + l, fill(0.0));
+    return label;
+}
+
+// Asks for what the edges before q in the list of edges to earlier nodes will need.
+GAPCUT_INLINE void look_ahead(const Packed& p, std::int64_t q) {
+    if (q >= kTablesAhead) {
+        const std::int64_t f = p.backward[q - kTablesAhead];
+        prefetch(p.tables.data() + p.table_at[f], std::int64_t{p.labels[p.source[f]]} * p.labels[p.target[f]]);
+    }
+    if (q >= kMessagesAhead) {
+        const std::int64_t f = p.backward[q - kMessagesAhead];
+        prefetch(p.messages.data() + p.message_at[f], p.width[p.target[f]]);
+    }
+}
+
 }  // namespace
 
 GAPCUT_HOT void forward_sweep(Packed& p, Sweep& s, std::int64_t first, std::int64_t last,
                               std::vector<std::int32_t>& labels) {
     for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t width = p.width[i];
-        double* chosen = p.chosen.data() + p.unary_at[i];
-        const double* unary = p.unary.data() + p.unary_at[i];
-        for (std::int64_t l = 0; l < width; l += kLanes) {
-            const Lanes u = load(unary + l);
-            store(s.own + l, u);
-            store(s.absolute + l, magnitude(u));
-        }
-        for (std::int64_t e = p.forward_at[i]; e < p.forward_at[i + 1]; ++e) {
-            add_message(p.messages.data() + p.message_at[e], width, s.own, s.absolute);
-            if (e + kMessagesAhead < p.n_edges()) {
-                const std::int64_t j = p.target[e + kMessagesAhead];
-                prefetch(p.chosen.data() + p.unary_at[j], p.width[j]);
-            }
-        }
+        const double* chosen = p.chosen.data() + p.unary_at[i];
+        gather_later<true>(p, s, i);
         for (std::int64_t l = 0; l < width; l += kLanes) store(s.decode + l, load(s.own + l) + load(chosen + l));
-        for (std::int64_t q = p.backward_at[i]; q < p.backward_at[i + 1]; ++q) {
-            add_message(p.messages.data() + p.message_at[p.backward[q]], width, s.own, s.absolute);
-            if (q + kMessagesAhead < p.n_edges()) {
-                const std::int64_t f = p.backward[q + kMessagesAhead];
-                prefetch(p.messages.data() + p.message_at[f], p.width[p.target[f]]);
-            }
-        }
-
-        const auto degree = p.forward_at[i + 1] - p.forward_at[i] + p.backward_at[i + 1] - p.backward_at[i];
+        gather_earlier<true>(p, s, i);
         NodeValue value;
-        value.add(normalise(s.own, s.absolute, width, static_cast<double>(degree + 1), p.share[i]));
+        value.add(finish_node(p, s, i));
         if (value.sum == kInfinity) return void(s.infeasible = true);
-
-        std::int32_t label = first_least(s.decode, width, p.labels[i]);
-        if (s.decode[label] == kInfinity) label = first_least(s.own, width, p.labels[i]);
-        labels[i] = label;
-        s.energy += unary[label] + chosen[label];
-        s.magnitude += size_of(unary[label]) + size_of(chosen[label]);
-        for (std::int64_t l = 0; l < width; l += kLanes) store(chosen + l, fill(0.0));
+        const std::int32_t label = labels[i] = choose(p, s, i);
 
         for (std::int64_t e = p.forward_at[i]; e < p.forward_at[i + 1]; ++e) {
-            const std::int64_t j = p.target[e], columns = p.labels[j], columns_width = p.width[j];
+            const std::int64_t j = p.target[e], columns = p.labels[j];
             double* message = p.messages.data() + p.message_at[e];
             const double* table = p.tables.data() + p.table_at[e];
             take_out(s.own, message, width, s.sent);
             to_columns(s.sent, table, p.labels[i], columns, s.out);
-            const double least = put_back(s.out, columns_width, message);
+            const double least = put_back(s.out, p.width[j], message);
             if (least == kInfinity) return void(s.infeasible = true);
             value.add(least);
             double* ahead = p.chosen.data() + p.unary_at[j];
@@ -218,36 +253,17 @@ GAPCUT_HOT void forward_sweep(Packed& p, Sweep& s, std::int64_t first, std::int6
 
 GAPCUT_HOT void backward_sweep(Packed& p, Sweep& s, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = last - 1; i >= first; --i) {
-        const std::int64_t width = p.width[i];
-        const double* unary = p.unary.data() + p.unary_at[i];
-        for (std::int64_t l = 0; l < width; l += kLanes) {
-            const Lanes u = load(unary + l);
-            store(s.own + l, u);
-            store(s.absolute + l, magnitude(u));
-        }
-        for (std::int64_t e = p.forward_at[i]; e < p.forward_at[i + 1]; ++e)
-            add_message(p.messages.data() + p.message_at[e], width, s.own, s.absolute);
-        const std::int64_t begin = p.backward_at[i], end = p.backward_at[i + 1];
-        for (std::int64_t q = begin; q < end; ++q)
-            add_message(p.messages.data() + p.message_at[p.backward[q]], width, s.own, s.absolute);
-
-        const auto degree = p.forward_at[i + 1] - p.forward_at[i] + end - begin;
+        gather_later<false>(p, s, i);
+        gather_earlier<false>(p, s, i);
         NodeValue value;
-        value.add(normalise(s.own, s.absolute, width, static_cast<double>(degree + 1), p.share[i]));
+        value.add(finish_node(p, s, i));
         if (value.sum == kInfinity) return void(s.infeasible = true);
-        for (std::int64_t q = end - 1; q >= begin; --q) {
-            const std::int64_t e = p.backward[q];
-            const std::int64_t rows = p.labels[p.source[e]];
-            if (q >= kTablesAhead) {
-                const std::int64_t f = p.backward[q - kTablesAhead];
-                prefetch(p.tables.data() + p.table_at[f], std::int64_t{p.labels[p.source[f]]} * p.labels[p.target[f]]);
-            }
-            if (q >= kMessagesAhead) {
-                const std::int64_t f = p.backward[q - kMessagesAhead];
-                prefetch(p.messages.data() + p.message_at[f], p.width[p.target[f]]);
-            }
+
+        for (std::int64_t q = p.backward_at[i + 1] - 1; q >= p.backward_at[i]; --q) {
+            const std::int64_t e = p.backward[q], rows = p.labels[p.source[e]];
+            look_ahead(p, q);
             double* message = p.messages.data() + p.message_at[e];
-            take_out(s.own, message, width, s.sent);
+            take_out(s.own, message, p.width[i], s.sent);
             to_rows(s.sent, p.tables.data() + p.table_at[e], rows, p.labels[i], s.out);
             const double least = put_back(s.out, p.width[p.source[e]], message);
             if (least == kInfinity) return void(s.infeasible = true);
