@@ -1,7 +1,141 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "arrays.hpp"
+#include "gapcut/infer/icm.hpp"
+#include "gapcut/infer/tables.hpp"
+#include "gapcut/infer/trws.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
+namespace {
 
-void bind_infer(nanobind::module_&) {}
+using infer::EnergyView;
+
+// Keeps the arrays alive that the view looks at.
+struct PairwiseEnergy {
+    In1<std::int32_t> labels;
+    In1<std::int64_t> unary_at;
+    In1<double> unary;
+    In1<std::int32_t> tail, head;
+    In1<std::int64_t> table_at;
+    In1<double> tables;
+    EnergyView view;
+
+    PairwiseEnergy(In1<std::int32_t> labels_, In1<std::int64_t> unary_at_, In1<double> unary_,
+                   In1<std::int32_t> tail_, In1<std::int32_t> head_, In1<std::int64_t> table_at_, In1<double> tables_)
+        : labels(std::move(labels_)), unary_at(std::move(unary_at_)), unary(std::move(unary_)), tail(std::move(tail_)),
+          head(std::move(head_)), table_at(std::move(table_at_)), tables(std::move(tables_)) {
+        view = {span(labels), span(unary_at), span(unary), span(tail), span(head), span(table_at), span(tables)};
+        infer::check(view);
+    }
+
+    template <class T>
+    static std::span<const T> span(const In1<T>& a) {
+        return {a.data(), a.size()};
+    }
+};
+
+std::span<const std::int32_t> as_span(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
+
+infer::NodeOrder order_named(const std::string& name) {
+    if (name == "index") return infer::NodeOrder::index;
+    if (name == "breadth-first") return infer::NodeOrder::breadth_first;
+    throw std::invalid_argument("unknown node order '" + name + "': use 'index' or 'breadth-first'");
+}
+
+struct Trws {
+    infer::TrwsResult result;
+};
+
+template <class T>
+Out<T> copy(std::vector<T> v) {
+    return to_array(std::move(v));
+}
+
+Trws run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance, int patience,
+              double least_progress, const std::string& order) {
+    infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, order_named(order)};
+    const StopTest stop = stop_test(time_left);
+    const nb::gil_scoped_release release;
+    return {infer::trws(e.view, settings, stop)};
+}
+
+nb::tuple run_icm(const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {
+    infer::IcmResult r;
+    {
+        const StopTest stop = stop_test(time_left);
+        std::vector<std::int32_t> labels = to_vector(start);
+        const nb::gil_scoped_release release;
+        r = infer::icm(e.view, std::move(labels), stop);
+    }
+    return nb::make_tuple(to_array(std::move(r.labels)), r.stopped);
+}
+
+Out<double> pairwise(const RowMatrix& edges, const In3<double>& weights) {
+    const std::size_t k = weights.shape(0);
+    if (weights.shape(1) != k || static_cast<std::int64_t>(weights.shape(2)) != edges.cols())
+        throw std::invalid_argument("pairwise weights must be (K, K, edge features)");
+    std::vector<double> out;
+    {
+        const nb::gil_scoped_release release;
+        out = infer::pairwise_tables(edges, static_cast<std::int64_t>(k), weights.data());
+    }
+    return to_array(std::move(out), {static_cast<std::size_t>(edges.rows()), k, k});
+}
+
+Out<double> unary(const RowMatrix& nodes, const In2<double>& weights) {
+    const std::size_t k = weights.shape(0);
+    if (static_cast<std::int64_t>(weights.shape(1)) != nodes.cols())
+        throw std::invalid_argument("unary weights must be (K, node features)");
+    std::vector<double> out;
+    {
+        const nb::gil_scoped_release release;
+        out = infer::unary_tables(nodes, static_cast<std::int64_t>(k), weights.data());
+    }
+    return to_array(std::move(out), {static_cast<std::size_t>(nodes.rows()), k});
+}
+
+}  // namespace
+
+void bind_infer(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<PairwiseEnergy>(m, "PairwiseEnergy", "Labels, unary entries and tables of one energy; checks sizes.")
+        .def(nb::init<In1<std::int32_t>, In1<std::int64_t>, In1<double>, In1<std::int32_t>, In1<std::int32_t>,
+                      In1<std::int64_t>, In1<double>>(),
+             "labels"_a, "unary_at"_a, "unary"_a, "tail"_a, "head"_a, "table_at"_a, "tables"_a)
+        .def("terms",
+             [](const PairwiseEnergy& e, const In1<std::int32_t>& labels) {
+                 return to_array(infer::terms(e.view, as_span(labels)));
+             },
+             "labels"_a)
+        .def("independent_bound",
+             [](const PairwiseEnergy& e) {
+                 const nb::gil_scoped_release release;
+                 return infer::independent_bound(e.view);
+             })
+        .def("unary_labels", [](const PairwiseEnergy& e) { return to_array(infer::unary_labels(e.view)); });
+
+    nb::class_<Trws>(m, "TrwsResult", "What message passing found and proved.")
+        .def_prop_ro("labels", [](const Trws& t) { return copy(t.result.labels); }, nb::rv_policy::move)
+        .def_prop_ro("bound", [](const Trws& t) { return t.result.bound; })
+        .def_prop_ro("component", [](const Trws& t) { return copy(t.result.component); }, nb::rv_policy::move)
+        .def_prop_ro("component_bound", [](const Trws& t) { return copy(t.result.component_bound); }, nb::rv_policy::move)
+        .def_prop_ro("sweeps", [](const Trws& t) { return t.result.sweeps; })
+        .def_prop_ro("half_sweep_entries", [](const Trws& t) { return t.result.half_sweep_entries; })
+        .def_prop_ro("half_sweep_seconds", [](const Trws& t) { return t.result.half_sweep_seconds; })
+        .def_prop_ro("stopped", [](const Trws& t) { return t.result.stopped; });
+
+    m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
+          "least_progress"_a, "order"_a);
+    m.def("icm", &run_icm, "energy"_a, "start"_a, "time_left"_a.none());
+    m.def("pairwise_tables", &pairwise, "edges"_a, "weights"_a, "(E, K, K): -sum_d phi_d(e) W[:, :, d].");
+    m.def("unary_tables", &unary, "nodes"_a, "weights"_a, "(V, K): -X W'.");
+}
 
 }  // namespace gapcut::bindings

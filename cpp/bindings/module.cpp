@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
     bind_oracle(m);
     bind_learn(m);
     bind_infer(m);
+    bind_primal_dual(m);
 }

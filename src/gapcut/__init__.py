@@ -1,3 +1,24 @@
 """Learn the weights of discrete energies on any graph, and prove how good they are."""
 
 __version__ = "0.1.0"
+
+from gapcut import datasets
+from gapcut.certificates import Certificate
+from gapcut.data import Graph, GraphError, GraphSet
+from gapcut.estimator import StructuredSVM
+from gapcut.inference import Energy, Solution, solve
+from gapcut.model import ModelFileError
+
+__all__ = [
+    "Certificate",
+    "Energy",
+    "Graph",
+    "GraphError",
+    "GraphSet",
+    "ModelFileError",
+    "Solution",
+    "StructuredSVM",
+    "__version__",
+    "datasets",
+    "solve",
+]

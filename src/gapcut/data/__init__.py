@@ -1,1 +1,8 @@
-"""Placeholder."""
+"""Graphs and sets of graphs: validation, files."""
+
+from gapcut.data.archive import GraphFileError
+from gapcut.data.errors import GraphError, place
+from gapcut.data.graph import Graph
+from gapcut.data.graph_set import GraphSet, as_graphs
+
+__all__ = ["Graph", "GraphError", "GraphFileError", "GraphSet", "as_graphs", "place"]

@@ -3,6 +3,7 @@
 from gapcut.learners.base import Callback, Clock, Learner, LearnResult, Limits, Record, Status
 from gapcut.learners.block import Block
 from gapcut.learners.cutting_plane import CuttingPlane
+from gapcut.learners.primal_dual import PrimalDual
 
 __all__ = [
     "Block",
@@ -12,6 +13,7 @@ __all__ = [
     "LearnResult",
     "Learner",
     "Limits",
+    "PrimalDual",
     "Record",
     "Status",
 ]

@@ -1,6 +1,7 @@
 """Loss-augmented inference: given weights, a labeling and a proven bound for each graph."""
 
 from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal
+from gapcut.oracles.brute import BruteOracle
 from gapcut.oracles.cut import CutOracle
 
-__all__ = ["CutOracle", "Oracle", "OraclePlanes", "OracleTotal"]
+__all__ = ["BruteOracle", "CutOracle", "Oracle", "OraclePlanes", "OracleTotal"]

@@ -1,5 +1,6 @@
 """The learning problem: packed graphs, loss, weight domain. The only room where graphs become native memory."""
 
 from gapcut.problem.learning import LearningProblem, learning_problem
+from gapcut.problem.packing import loss_weights, row_matrix
 
-__all__ = ["LearningProblem", "learning_problem"]
+__all__ = ["LearningProblem", "learning_problem", "loss_weights", "row_matrix"]

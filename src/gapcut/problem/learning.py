@@ -128,7 +128,9 @@ def learning_problem(
     if upper is None:
         upper = np.full(core.full_dim, np.inf)
     core.restrict_to(_coordinates_in_use(core, lower, upper))
-    return LearningProblem(core, float(C), float(loss_scale), lower[core.coordinates], upper[core.coordinates])
+    return LearningProblem(
+        core, float(C), float(loss_scale), lower[core.coordinates], upper[core.coordinates]
+    )
 
 
 def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:

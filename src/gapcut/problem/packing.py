@@ -33,7 +33,7 @@ def pack(
     ]
     return _core.Problem.make(
         n_labels,
-        _rows([g.node_features for g in graphs]),
+        row_matrix([g.node_features for g in graphs]),
         _core.RowMatrix.from_dense(np.ascontiguousarray(np.concatenate([g.edge_features for g in graphs]))),
         node_offset,
         edge_offset,
@@ -58,7 +58,8 @@ def loss_weights(
     return np.asarray(0.5 * loss_scale * (weights / weights.sum()))
 
 
-def _rows(features: Sequence[FloatArray | sp.csr_array]) -> _core.RowMatrix:
+def row_matrix(features: Sequence[FloatArray | sp.csr_array]) -> _core.RowMatrix:
+    """Feature rows of some graphs, stacked."""
     if not any(sp.issparse(f) for f in features):
         return _core.RowMatrix.from_dense(np.ascontiguousarray(np.concatenate(features), dtype=np.float64))
     stacked = sp.csr_array(sp.vstack([sp.csr_array(f) for f in features], format="csr"))

@@ -1,0 +1,97 @@
+#include "gapcut/learn/primal_dual.hpp"
+
+#include "arrays.hpp"
+#include "gapcut/learn/relaxed_dual.hpp"
+#include "gapcut/learn/repair.hpp"
+#include "topics.hpp"
+
+namespace gapcut::bindings {
+namespace {
+
+std::span<const double> span(const In1<double>& a) { return {a.data(), a.size()}; }
+
+std::span<const float> labels_of(const Problem& p, const In2<float>& z) {
+    if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() || static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
+        throw std::invalid_argument("relaxed labels must be (nodes, labels)");
+    for (std::size_t i = 0; i < z.size(); ++i)
+        if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F)) throw std::invalid_argument("relaxed labels must lie in [0, 1]");
+    return {z.data(), z.size()};
+}
+
+}  // namespace
+
+void bind_primal_dual(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<PrimalDualSettings>(m, "PrimalDualSettings")
+        .def(nb::init<>())
+        .def_rw("theta", &PrimalDualSettings::theta)
+        .def_rw("relax", &PrimalDualSettings::relax)
+        .def_rw("gamma", &PrimalDualSettings::gamma)
+        .def_rw("step", &PrimalDualSettings::step)
+        .def_rw("kappa", &PrimalDualSettings::kappa)
+        .def_rw("lag", &PrimalDualSettings::lag)
+        .def_rw("sweeps", &PrimalDualSettings::sweeps);
+
+    nb::class_<PrimalDual>(m, "PrimalDual", "State of the primal-dual iteration.")
+        .def("__init__",
+             [](PrimalDual* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, double C,
+                const PrimalDualSettings& settings, int threads) {
+                 new (self) PrimalDual(p, span(lower), span(upper), C, settings, threads);
+             },
+             "problem"_a, "lower"_a, "upper"_a, "C"_a, "settings"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def("set_trade_off", &PrimalDual::set_trade_off, "C"_a)
+        .def("advance",
+             [](PrimalDual& self, int iterations, std::optional<double> seconds) {
+                 const auto stop = stop_test(seconds);
+                 const nb::gil_scoped_release release;
+                 self.advance(iterations, stop);
+             },
+             "iterations"_a, "seconds"_a.none() = nb::none())
+        .def("weights", [](const PrimalDual& self) { return to_array(self.weights()); })
+        .def("labels",
+             [](const PrimalDual& self, const Problem& p) {
+                 return to_array(self.labels(), {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
+             },
+             "problem"_a)
+        .def_prop_ro("iterations", &PrimalDual::iterations)
+        .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
+        .def_prop_ro("safe_since", &PrimalDual::safe_since)
+        .def_prop_ro("residual", &PrimalDual::residual);
+
+    nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
+        .def("__init__",
+             [](Repair* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, int threads) {
+                 new (self) Repair(p, span(lower), span(upper), threads);
+             },
+             "problem"_a, "lower"_a, "upper"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def("run",
+             [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double worthwhile,
+                std::uint64_t seed, std::optional<double> seconds) {
+                 const auto labels = labels_of(p, z);
+                 std::vector<float> better;
+                 {
+                     const auto stop = stop_test(seconds);
+                     const nb::gil_scoped_release release;
+                     better = self.run(labels, C, sweeps, worthwhile, seed, stop);
+                 }
+                 return to_array(std::move(better), {z.shape(0), z.shape(1)});
+             },
+             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "worthwhile"_a, "seed"_a, "seconds"_a.none() = nb::none())
+        .def_prop_ro("last_steps", &Repair::last_steps);
+
+    m.def("relaxed_plane",
+          [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {
+              const auto labels = labels_of(p, z);
+              RelaxedPlane result;
+              {
+                  const auto stop = stop_test(seconds);
+                  const nb::gil_scoped_release release;
+                  result = relaxed_plane(p, labels, threads, stop);
+              }
+              return nb::make_tuple(to_array(std::move(result.plane)), result.loss);
+          },
+          "problem"_a, "labels"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+          "Mean plane (dim,) and mean loss of relaxed labels (N, K) with m = min(z_u, z_v).");
+}
+
+}  // namespace gapcut::bindings

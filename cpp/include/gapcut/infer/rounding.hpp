@@ -1,0 +1,51 @@
+// Lower bounds that hold in spite of floating point: every operation that feeds a bound is rounded down.
+//
+// For a result t of one correctly rounded IEEE operation, t - u|t|/(1-u) is at most the exact value (u = 2^-53);
+// `down` goes four times as far, which also pays for its own rounding. Sums in the subnormal range are exact, so
+// nothing is lost there; a product is exact or relatively accurate only above kTiny.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+namespace gapcut::infer {
+
+inline constexpr double kUnit = 1.1102230246251565e-16;  // u = 2^-53
+inline constexpr double kBelow = 1.0 - 4.0 * kUnit;
+inline constexpr double kAbove = 1.0 + 4.0 * kUnit;
+inline constexpr double kTiny = 1e-290;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// At most the exact result of the operation that gave t; +inf stays +inf.
+inline double down(double t) { return t * (t < 0.0 ? kAbove : kBelow); }
+
+// A lower bound of a long sum, tight to a few units in the last place: the errors of the additions are exact
+// (Knuth's two-sum) and summed beside it; `magnitude_` bounds what that second sum may have lost.
+class LowerSum {
+public:
+    // Requires x > -inf, not NaN. +inf makes the sum +inf.
+    void add(double x) {
+        if (x == kInfinity) {
+            infinite_ = true;
+            return;
+        }
+        const double s = sum_ + x;
+        const double part = s - sum_;
+        errors_ += (sum_ - (s - part)) + (x - part);
+        sum_ = s;
+        magnitude_ += std::abs(x);
+        ++count_;
+    }
+
+    double value() const {
+        if (infinite_) return kInfinity;
+        const double n = (count_ + 2.0) * 2.0 * kUnit;
+        return down(down(sum_ + errors_) - n * n * magnitude_);
+    }
+
+private:
+    double sum_ = 0.0, errors_ = 0.0, magnitude_ = 0.0, count_ = 0.0;
+    bool infinite_ = false;
+};
+
+}  // namespace gapcut::infer

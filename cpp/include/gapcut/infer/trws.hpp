@@ -1,0 +1,37 @@
+// Sequential tree-reweighted message passing, TRW-S (Kolmogorov, Convergent tree-reweighted message passing for energy
+// minimization, PAMI 2006): a lower bound of an energy that never falls, and labelings made from the messages.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gapcut/infer/packed.hpp"
+#include "gapcut/parallel.hpp"
+
+namespace gapcut::infer {
+
+struct TrwsSettings {
+    int max_sweeps = 1000;        // backward and forward half-sweep together count as one
+    double tolerance = 1e-9;      // closed: energy - bound <= tolerance * sum of the magnitudes of the labeling's terms
+    int patience = 10;            // stalled: in this many sweeps the bound rose, and the energy fell, by less than
+    double least_progress = 5e-3; // this part of the gap that is left
+    NodeOrder order = NodeOrder::index;
+};
+
+struct TrwsResult {
+    std::vector<std::int32_t> labels;      // (V,) best labeling found
+    double bound;                          // <= U(y) for every y, rounding included; +inf: every labeling is forbidden
+    std::vector<std::int32_t> component;   // (V,) connected component of each node
+    std::vector<double> component_bound;   // the same bound for each component alone
+    int sweeps = 0;                        // most in one component
+    double half_sweep_entries = 0.0;       // table entries processed by half-sweeps
+    double half_sweep_seconds = 0.0;       // and the wall time of them
+    bool stopped = false;                  // stop() turned true first
+};
+
+// Reduces the energy, then runs every component of the core until it is closed, stalled or has had max_sweeps.
+// Forests are solved exactly. stop() is asked every few milliseconds; the result is valid whenever it strikes.
+// Requires check(energy) and no entry but finite ones and +inf.
+TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop = {});
+
+}  // namespace gapcut::infer

@@ -1,0 +1,58 @@
+// Primal-dual learning on the tight relaxation (formulation, section 3b): first-order steps on
+//
+//   min_{w in box, d1,d2 >= 0} max_{z,m in [0,1]}  |w|^2/(2c) - w'q + sum z_uk (loss_uk + phi_u.w^k)
+//        + sum m_ekl phi_e.w^kl + sum d1_ekl (z_uk - m_ekl) + d2_ekl (z_vl - m_ekl)
+//
+// State in float32, sums of gradients in double. Nothing here certifies anything: weights() go to the exact oracle for
+// the upper bound, labels() to relaxed_plane() for the lower one, and both are valid whatever the iteration did.
+// Work is cut into a fixed number of shards, so results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gapcut/parallel.hpp"
+#include "gapcut/problem.hpp"
+
+namespace gapcut {
+
+struct PrimalDualSettings {
+    double theta = 0.5;   // share of the step given to w
+    double relax = 1.8;   // over-relaxation, in (0, 2)
+    double gamma = 0.25;  // label steps are divided by gamma * number of active pairs of the label; 1 is provably safe
+    double step = 0.06;   // balance of primal and dual steps (s0)
+    double kappa = 2.0;   // in place of gamma * pairs for the first iterations
+    int lag = 5;          // iterations between looks at pairs whose weights are zero
+    int sweeps = 10;      // coordinate sweeps of the pairwise weight step
+};
+
+class PrimalDual {
+public:
+    // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
+    PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
+               const PrimalDualSettings& settings, int threads);
+    ~PrimalDual();
+    PrimalDual(const PrimalDual&) = delete;
+    PrimalDual& operator=(const PrimalDual&) = delete;
+
+    // Another trade-off from the state reached: the whole state is kept, the monitor starts anew.
+    void set_trade_off(double C);
+
+    // Throws Interrupted between iterations if stop() says so; the state stays usable.
+    void advance(int iterations, const StopTest& stop = {});
+
+    std::int64_t iterations() const;
+    std::vector<double> weights() const;  // compact, inside the box, zeros exact
+    std::vector<float> labels() const;    // (N, K) z~ in [0,1]
+    std::int64_t active_pairs() const;
+    std::int64_t safe_since() const;  // iteration at which the monitor chose gamma = 1; -1 if never
+    double residual() const;          // of the last iteration, in the metric
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace gapcut

@@ -1,0 +1,64 @@
+// Repair of relaxed labels: coordinate ascent on the dual value
+//     D(z) = c sum_uk loss_u |z_uk - y_uk| - conjugate(W),   W = c (q - Psi(z, m = min)),   c = C / n,
+// one label of one node at a time (formulation, section 3b). Each step maximises a quadratic lower model of D that is
+// exact at step 0, so D never falls (up to rounding; the caller computes D of the result anew and certifies that).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gapcut/parallel.hpp"
+#include "gapcut/problem.hpp"
+
+namespace gapcut {
+
+class Repair {
+public:
+    // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
+    Repair(const Problem& problem, std::span<const double> lower, std::span<const double> upper, int threads);
+
+    // Improves z (N, K), entries in [0,1], by at most `sweeps` sweeps. The first goes over every coordinate that can gain,
+    // the others over those that gained more than `worthwhile` (in units of D) the last time. Order is random by seed.
+    std::vector<float> run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
+                           const StopTest& stop = {});
+
+    std::int64_t last_steps() const { return steps_; }  // coordinates looked at by the last run
+
+private:
+    struct Incident {
+        std::int32_t edge, other;
+        bool tail;  // the node at hand is the tail
+    };
+    struct Direction {
+        double gradient = 0.0, curvature = 0.0, limit = 0.0;
+    };
+    struct Scratch {
+        std::vector<double> sums;          // (2K, De): feature sums of the arcs that move along, by label pair
+        std::vector<std::int32_t> blocks;  // rows of sums in use
+        std::vector<std::uint8_t> used;
+    };
+
+    template <bool Up>
+    Direction look(std::int64_t node, int label, Scratch& s) const;
+    bool can_gain(std::int64_t coordinate, Scratch& s) const;
+    double improve(std::int64_t coordinate, Scratch& s);  // returns the gain the model promises
+    void apply(std::int64_t node, int label, double step, const Scratch& s);
+    double node_score(std::int64_t node, int label) const;
+    std::int64_t block_of(std::int32_t row, int label) const;  // full coordinate of a row of sums
+    void clear(Scratch& s) const;
+    void add_edge(std::int32_t edge, double* sum) const;
+    std::vector<std::int64_t> candidates(const StopTest& stop);
+
+    const Problem& problem_;
+    int threads_;
+    std::vector<double> lower_, upper_;  // full coordinates
+    std::vector<std::int64_t> first_;    // incident edges of a node
+    std::vector<Incident> incident_;
+    std::vector<double> node_square_;  // |phi_u|^2
+    std::vector<double> z_, raw_, w_;  // labels, W, clamp(W)
+    double c_ = 0.0;
+    std::int64_t steps_ = 0;
+};
+
+}  // namespace gapcut

@@ -1,0 +1,276 @@
+#include "gapcut/infer/sweep.hpp"
+
+#include "gapcut/infer/lanes.hpp"
+#include "gapcut/target.hpp"
+
+namespace gapcut::infer {
+
+Sweep::Sweep(std::int32_t widest) : memory_(5 * (std::int64_t{widest} + 8)) {
+    const std::int64_t step = (std::int64_t{widest} + 7) / 8 * 8;
+    double** parts[] = {&own, &absolute, &decode, &sent, &out};
+    double* next = memory_.data();
+    for (double** part : parts) *part = next, next += step;
+}
+
+namespace {
+
+GAPCUT_INLINE Lanes down(const Lanes& t) {
+    return t * select_less(t, fill(0.0), fill(kAbove), fill(kBelow));
+}
+
+GAPCUT_INLINE double size_of(double x) { return x < 0.0 ? -x : x; }
+
+// Added to a last block of lanes of which only 4 (index 0), 1, 2 or 3 are labels. Rows of tables are not padded, so
+// what was read there belongs to the next row.
+alignas(32) constexpr double kOutside[4][4] = {{0.0, 0.0, 0.0, 0.0},
+                                               {0.0, kInfinity, kInfinity, kInfinity},
+                                               {0.0, 0.0, kInfinity, kInfinity},
+                                               {0.0, 0.0, 0.0, kInfinity}};
+
+// out[l] = min_k sent[k] + table[k, l] for N blocks of columns; `outside` is added to the last block.
+template <int N>
+GAPCUT_INLINE void least_by_column(const double* sent, const double* table, std::int64_t rows, std::int64_t columns,
+                                   const double* outside, double* out) {
+    Lanes best[N];
+    for (int v = 0; v < N; ++v) best[v] = fill(kInfinity);
+    for (std::int64_t k = 0; k < rows; ++k, table += columns) {
+        const Lanes a = fill(sent[k]);
+        for (int v = 0; v < N; ++v) best[v] = least(a + load_anywhere(table + v * kLanes), best[v]);
+    }
+    best[N - 1] = best[N - 1] + load(outside);
+    for (int v = 0; v < N; ++v) store(out + v * kLanes, best[v]);
+}
+
+GAPCUT_INLINE void to_columns(const double* sent, const double* t, std::int64_t rows, std::int64_t columns,
+                              double* out) {
+    constexpr std::int64_t kChunk = 6;
+    std::int64_t left = (columns + kLanes - 1) / kLanes;
+    for (; left > 8; left -= kChunk, t += kChunk * kLanes, out += kChunk * kLanes)
+        least_by_column<kChunk>(sent, t, rows, columns, kOutside[0], out);
+    const double* end = kOutside[columns % kLanes];
+    switch (left) {
+        case 1: return least_by_column<1>(sent, t, rows, columns, end, out);
+        case 2: return least_by_column<2>(sent, t, rows, columns, end, out);
+        case 3: return least_by_column<3>(sent, t, rows, columns, end, out);
+        case 4: return least_by_column<4>(sent, t, rows, columns, end, out);
+        case 5: return least_by_column<5>(sent, t, rows, columns, end, out);
+        case 6: return least_by_column<6>(sent, t, rows, columns, end, out);
+        case 7: return least_by_column<7>(sent, t, rows, columns, end, out);
+        default: return least_by_column<8>(sent, t, rows, columns, end, out);
+    }
+}
+
+// out[k] = min_l sent[l] + table[k, l]; four rows at a time, the last row repeated where rows run out. `sent` is +inf
+// in the lanes beyond the columns.
+GAPCUT_INLINE void to_rows(const double* sent, const double* table, std::int64_t rows, std::int64_t columns,
+                           double* out) {
+    for (std::int64_t k = 0; k < rows; k += kLanes) {
+        const double* t0 = table + k * columns;
+        const double* t1 = k + 1 < rows ? t0 + columns : t0;
+        const double* t2 = k + 2 < rows ? t1 + columns : t1;
+        const double* t3 = k + 3 < rows ? t2 + columns : t2;
+        Lanes a = load(sent);
+        Lanes b0 = a + load_anywhere(t0), b1 = a + load_anywhere(t1);
+        Lanes b2 = a + load_anywhere(t2), b3 = a + load_anywhere(t3);
+        for (std::int64_t l = kLanes; l < columns; l += kLanes) {
+            a = load(sent + l);
+            b0 = least(a + load_anywhere(t0 + l), b0);
+            b1 = least(a + load_anywhere(t1 + l), b1);
+            b2 = least(a + load_anywhere(t2 + l), b2);
+            b3 = least(a + load_anywhere(t3 + l), b3);
+        }
+        store(out + k, least_across(b0, b1, b2, b3));
+    }
+}
+
+GAPCUT_INLINE void add_message(const double* message, std::int64_t width, double* sum, double* absolute) {
+    for (std::int64_t l = 0; l < width; l += kLanes) {
+        const Lanes m = load(message + l);
+        store(sum + l, load(sum + l) + m);
+        store(absolute + l, load(absolute + l) + magnitude(m));
+    }
+}
+
+// Turns the sum of `terms` numbers into b_i and returns d_i (+inf if every label is forbidden).
+GAPCUT_INLINE double normalise(double* own, const double* absolute, std::int64_t width, double terms, double share) {
+    const Lanes error = fill((2.0 * terms + 8.0) * kUnit), inf = fill(kInfinity);
+    for (std::int64_t l = 0; l < width; l += kLanes) {
+        const Lanes h = load(own + l);
+        store(own + l, select_less(h, inf, h - error * load(absolute + l), inf));
+    }
+    const double least = least_of(own, width);
+    if (least == kInfinity) return least;
+    const Lanes d = fill(least), part = fill(share), tiny = fill(kTiny), zero = fill(0.0);
+    for (std::int64_t l = 0; l < width; l += kLanes) {
+        const Lanes h = down(load(own + l) - d);
+        store(own + l, select_less(h, tiny, zero, down(part * h)));
+    }
+    return least;
+}
+
+// sent = b - message, +inf where b is.
+GAPCUT_INLINE void take_out(const double* own, const double* message, std::int64_t width, double* sent) {
+    const Lanes inf = fill(kInfinity);
+    for (std::int64_t l = 0; l < width; l += kLanes) {
+        const Lanes b = load(own + l);
+        store(sent + l, select_less(b, inf, down(b - load(message + l)), inf));
+    }
+}
+
+// message = out - min out; returns the minimum.
+GAPCUT_INLINE double put_back(const double* out, std::int64_t width, double* message) {
+    const double least = infer::down(least_of(out, width));
+    if (least == kInfinity) return least;
+    const Lanes m = fill(least);
+    for (std::int64_t l = 0; l < width; l += kLanes) store(message + l, down(down(load(out + l)) - m));
+    return least;
+}
+
+// Edges to earlier nodes lie scattered; a sweep asks for their memory this many edges before it needs it.
+constexpr std::int64_t kTablesAhead = 4, kMessagesAhead = 8;
+
+// d_i and m_e of one node, summed with their rounding.
+struct NodeValue {
+    double sum = 0.0, absolute = 0.0, count = 0.0;
+
+    GAPCUT_INLINE void add(double x) {
+        sum += x;
+        absolute += size_of(x);
+        count += 1.0;
+    }
+    GAPCUT_INLINE double value() const { return infer::down(sum - (2.0 * count + 4.0) * kUnit * absolute); }
+};
+
+GAPCUT_INLINE std::int32_t first_least(const double* x, std::int64_t width, std::int32_t labels) {
+    const double least = least_of(x, width);
+    for (std::int32_t k = 0; k < labels; ++k)
+        if (x[k] == least) return k;
+    return 0;
+}
+
+GAPCUT_INLINE void prefetch(const double* p, std::int64_t count) {
+#if GAPCUT_VECTOR_EXTENSION
+    constexpr std::int64_t kLine = 8, kMost = 64;
+    for (std::int64_t i = 0; i < count && i < kMost; i += kLine) __builtin_prefetch(p + i);
+#else
+    (void)p, (void)count;
+#endif
+}
+
+// own = unary + messages from later neighbours; absolute likewise of magnitudes.
+template <bool kForward>
+GAPCUT_INLINE void gather_later(const Packed& p, const Sweep& s, std::int64_t i) {
+    const std::int64_t width = p.width[i];
+    const double* unary = p.unary.data() + p.unary_at[i];
+    for (std::int64_t l = 0; l < width; l += kLanes) {
+        const Lanes u = load(unary + l);
+        store(s.own + l, u);
+        store(s.absolute + l, magnitude(u));
+    }
+    for (std::int64_t e = p.forward_at[i]; e < p.forward_at[i + 1]; ++e) {
+        add_message(p.messages.data() + p.message_at[e], width, s.own, s.absolute);
+        if (kForward && e + kMessagesAhead < p.n_edges()) {
+            const std::int64_t j = p.target[e + kMessagesAhead];
+            prefetch(p.chosen.data() + p.unary_at[j], p.width[j]);
+        }
+    }
+}
+
+// Adds the messages from earlier neighbours.
+template <bool kForward>
+GAPCUT_INLINE void gather_earlier(const Packed& p, const Sweep& s, std::int64_t i) {
+    for (std::int64_t q = p.backward_at[i]; q < p.backward_at[i + 1]; ++q) {
+        add_message(p.messages.data() + p.message_at[p.backward[q]], p.width[i], s.own, s.absolute);
+        if (kForward && q + kMessagesAhead < p.n_edges()) {
+            const std::int64_t f = p.backward[q + kMessagesAhead];
+            prefetch(p.messages.data() + p.message_at[f], p.width[p.target[f]]);
+        }
+    }
+}
+
+// b_i in s.own; returns d_i.
+GAPCUT_INLINE double finish_node(const Packed& p, const Sweep& s, std::int64_t i) {
+    const std::int64_t degree = p.forward_at[i + 1] - p.forward_at[i] + p.backward_at[i + 1] - p.backward_at[i];
+    return normalise(s.own, s.absolute, p.width[i], static_cast<double>(degree + 1), p.share[i]);
+}
+
+// Labels node i and counts its terms; `chosen` is used up. Where the earlier labels forbid all, the messages decide.
+GAPCUT_INLINE std::int32_t choose(Packed& p, Sweep& s, std::int64_t i) {
+    double* chosen = p.chosen.data() + p.unary_at[i];
+    const double* unary = p.unary.data() + p.unary_at[i];
+    std::int32_t label = first_least(s.decode, p.width[i], p.labels[i]);
+    if (s.decode[label] == kInfinity) label = first_least(s.own, p.width[i], p.labels[i]);
+    s.energy += unary[label] + chosen[label];
+    s.magnitude += size_of(unary[label]) + size_of(chosen[label]);
+    for (std::int64_t l = 0; l < p.width[i]; l += kLanes) store(chosen + l, fill(0.0));
+    return label;
+}
+
+// Asks for what the edges before q in the list of edges to earlier nodes will need.
+GAPCUT_INLINE void look_ahead(const Packed& p, std::int64_t q) {
+    if (q >= kTablesAhead) {
+        const std::int64_t f = p.backward[q - kTablesAhead];
+        prefetch(p.tables.data() + p.table_at[f], std::int64_t{p.labels[p.source[f]]} * p.labels[p.target[f]]);
+    }
+    if (q >= kMessagesAhead) {
+        const std::int64_t f = p.backward[q - kMessagesAhead];
+        prefetch(p.messages.data() + p.message_at[f], p.width[p.target[f]]);
+    }
+}
+
+}  // namespace
+
+GAPCUT_HOT void forward_sweep(Packed& p, Sweep& s, std::int64_t first, std::int64_t last,
+                              std::vector<std::int32_t>& labels) {
+    for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t width = p.width[i];
+        const double* chosen = p.chosen.data() + p.unary_at[i];
+        gather_later<true>(p, s, i);
+        for (std::int64_t l = 0; l < width; l += kLanes) store(s.decode + l, load(s.own + l) + load(chosen + l));
+        gather_earlier<true>(p, s, i);
+        NodeValue value;
+        value.add(finish_node(p, s, i));
+        if (value.sum == kInfinity) return void(s.infeasible = true);
+        const std::int32_t label = labels[i] = choose(p, s, i);
+
+        for (std::int64_t e = p.forward_at[i]; e < p.forward_at[i + 1]; ++e) {
+            const std::int64_t j = p.target[e], columns = p.labels[j];
+            double* message = p.messages.data() + p.message_at[e];
+            const double* table = p.tables.data() + p.table_at[e];
+            take_out(s.own, message, width, s.sent);
+            to_columns(s.sent, table, p.labels[i], columns, s.out);
+            const double least = put_back(s.out, p.width[j], message);
+            if (least == kInfinity) return void(s.infeasible = true);
+            value.add(least);
+            double* ahead = p.chosen.data() + p.unary_at[j];
+            const double* row = table + label * columns;
+            for (std::int64_t l = 0; l < columns; l += kLanes)
+                store(ahead + l, load(ahead + l) + load_anywhere(row + l));
+        }
+        s.bound.add(value.value());
+    }
+}
+
+GAPCUT_HOT void backward_sweep(Packed& p, Sweep& s, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = last - 1; i >= first; --i) {
+        gather_later<false>(p, s, i);
+        gather_earlier<false>(p, s, i);
+        NodeValue value;
+        value.add(finish_node(p, s, i));
+        if (value.sum == kInfinity) return void(s.infeasible = true);
+
+        for (std::int64_t q = p.backward_at[i + 1] - 1; q >= p.backward_at[i]; --q) {
+            const std::int64_t e = p.backward[q], rows = p.labels[p.source[e]];
+            look_ahead(p, q);
+            double* message = p.messages.data() + p.message_at[e];
+            take_out(s.own, message, p.width[i], s.sent);
+            to_rows(s.sent, p.tables.data() + p.table_at[e], rows, p.labels[i], s.out);
+            const double least = put_back(s.out, p.width[p.source[e]], message);
+            if (least == kInfinity) return void(s.infeasible = true);
+            value.add(least);
+        }
+        s.bound.add(value.value());
+    }
+}
+
+}  // namespace gapcut::infer

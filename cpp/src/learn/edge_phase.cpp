@@ -1,0 +1,238 @@
+#include "edge_phase.hpp"
+
+#include <algorithm>
+
+namespace gapcut {
+namespace {
+
+// The graph boundary next to `target` if it is near, so that most shards share no node.
+std::int64_t snapped(const Problem& p, std::int64_t target) {
+    const auto near = std::lower_bound(p.edge_offset.begin(), p.edge_offset.end(), target);
+    if (near == p.edge_offset.end()) return target;
+    return *near - target <= p.edges.rows() / (4 * EdgePhase::kShards) ? *near : target;
+}
+
+}  // namespace
+
+EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
+    const auto pairs = static_cast<std::size_t>(p.n_labels) * p.n_labels;
+    const auto M = p.edges.rows(), De = p.edge_dim();
+    active_.assign(pairs, 0);
+    m_.resize(pairs);
+    d1_.resize(pairs);
+    d2_.resize(pairs);
+    width_ = (De + 15) / 16 * 16;
+    if (!p.edges.sparse()) {
+        rows_.assign(static_cast<std::size_t>(M * width_), 0.0F);
+        columns_.resize(static_cast<std::size_t>(M * De));
+        for (std::int64_t e = 0; e < M; ++e)
+            for (std::int64_t d = 0; d < De; ++d) {
+                const auto x = static_cast<float>(p.edges.dense_row(e)[d]);
+                rows_[e * width_ + d] = x;
+                columns_[d * M + e] = x;
+            }
+    }
+    shards_.resize(kShards);
+    std::int64_t begin = 0;
+    for (std::int64_t i = 0; i < kShards; ++i) {
+        Shard& s = shards_[i];
+        s.begin = begin;
+        s.end = i + 1 == kShards ? M : std::max(begin, snapped(p, (i + 1) * M / kShards));
+        begin = s.end;
+        if (s.begin == s.end) continue;
+        const auto [t0, t1] = std::minmax_element(p.tail.begin() + s.begin, p.tail.begin() + s.end);
+        const auto [h0, h1] = std::minmax_element(p.head.begin() + s.begin, p.head.begin() + s.end);
+        s.node_begin = std::min(*t0, *h0);
+        s.node_end = std::max(*t1, *h1) + 1;
+    }
+}
+
+void EdgePhase::activate(std::int32_t pair, std::span<const float> z) {
+    const auto N = problem_.nodes.rows(), M = problem_.edges.rows();
+    const float* at_tail = z.data() + (pair / problem_.n_labels) * N;
+    const float* at_head = z.data() + (pair % problem_.n_labels) * N;
+    m_[pair].resize(static_cast<std::size_t>(M));
+    d1_[pair].assign(static_cast<std::size_t>(M), 0.0F);
+    d2_[pair].assign(static_cast<std::size_t>(M), 0.0F);
+    for (std::int64_t e = 0; e < M; ++e) m_[pair][e] = std::min(at_tail[problem_.tail[e]], at_head[problem_.head[e]]);
+    active_[pair] = 1;
+    active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
+}
+
+void EdgePhase::deactivate(std::int32_t pair) {
+    active_[pair] = 0;
+    std::erase(active_list_, pair);
+    for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) std::vector<float>().swap(*state);
+}
+
+bool EdgePhase::any_dual(std::int32_t pair) const {
+    const auto positive = [](float x) { return x > 0.0F; };
+    return std::ranges::any_of(d1_[pair], positive) || std::ranges::any_of(d2_[pair], positive);
+}
+
+void EdgePhase::set_weights(std::span<const double> weights) {
+    const auto De = problem_.edge_dim();
+    by_pair_.clear();
+    first_of_pair_.assign(1, 0);
+    first_of_feature_.assign(static_cast<std::size_t>(De) + 1, 0);
+    for (std::int32_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+        const double* w = weights.data() + active_list_[slot] * De;
+        for (std::int32_t d = 0; d < De; ++d)
+            if (w[d] != 0.0) {
+                by_pair_.push_back({d, slot, static_cast<float>(w[d])});
+                ++first_of_feature_[d + 1];
+            }
+        first_of_pair_.push_back(std::ssize(by_pair_));
+    }
+    for (std::int64_t d = 0; d < De; ++d) first_of_feature_[d + 1] += first_of_feature_[d];
+    by_feature_.resize(by_pair_.size());
+    auto next = first_of_feature_;
+    for (const Entry& entry : by_pair_) by_feature_[next[entry.feature]++] = entry;
+}
+
+void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
+    const auto N = problem_.nodes.rows();
+    for (int k = 0; k < problem_.n_labels; ++k) {
+        const float* of_label = z.data() + k * N;
+        float *tail = s.z_tail.data() + k * kChunk, *head = s.z_head.data() + k * kChunk;
+        for (std::int64_t i = 0; i < n; ++i) tail[i] = of_label[problem_.tail[begin + i]];
+        for (std::int64_t i = 0; i < n; ++i) head[i] = of_label[problem_.head[begin + i]];
+    }
+}
+
+void EdgePhase::scatter(Shard& s, std::int64_t begin, std::int64_t n) const {
+    const auto nodes = s.node_end - s.node_begin;
+    for (int k = 0; k < problem_.n_labels; ++k) {
+        float* sums = s.node_sums.data() + k * nodes;
+        const float *tail = s.to_tail.data() + k * kChunk, *head = s.to_head.data() + k * kChunk;
+        for (std::int64_t i = 0; i < n; ++i) sums[problem_.tail[begin + i] - s.node_begin] += tail[i];
+        for (std::int64_t i = 0; i < n; ++i) sums[problem_.head[begin + i] - s.node_begin] += head[i];
+    }
+}
+
+void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
+    std::fill(s.gain.begin(), s.gain.end(), 0.0F);
+    if (!problem_.edges.sparse()) {
+        for (const Entry& entry : by_pair_)
+            kernels::add_scaled(n, entry.weight, columns_.data() + entry.feature * problem_.edges.rows() + begin,
+                                s.gain.data() + entry.slot * kChunk);
+        return;
+    }
+    for (std::int64_t i = 0; i < n; ++i)
+        problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) {
+            for (auto q = first_of_feature_[d]; q < first_of_feature_[d + 1]; ++q)
+                s.gain[by_feature_[q].slot * kChunk + i] += static_cast<float>(x) * by_feature_[q].weight;
+        });
+}
+
+void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
+    const auto De = problem_.edge_dim();
+    const auto slots = std::ssize(active_list_);
+    if (problem_.edges.sparse()) {
+        for (std::int64_t slot = 0; slot < slots; ++slot) {
+            const float* m = m_[active_list_[slot]].data() + begin;
+            double* sum = s.gradient.data() + slot * De;
+            for (std::int64_t i = 0; i < n; ++i)
+                if (m[i] != 0.0F)
+                    problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) { sum[d] += static_cast<double>(m[i]) * x; });
+        }
+        return;
+    }
+    for (std::int64_t slot = 0; slot < slots; slot += 4) {
+        const float* m[4];
+        for (std::int64_t j = 0; j < 4; ++j)  // a group that is not full repeats its last pair and ignores the copies
+            m[j] = m_[active_list_[std::min(slot + j, slots - 1)]].data() + begin;
+        std::fill(s.sums.begin(), s.sums.end(), 0.0F);
+        kernels::add_weighted_rows(n, width_, m, rows_.data() + begin * width_, s.sums.data());
+        for (std::int64_t j = 0; j < std::min<std::int64_t>(4, slots - slot); ++j)
+            for (std::int64_t d = 0; d < De; ++d)
+                s.gradient[(slot + j) * De + d] += static_cast<double>(s.sums[j * width_ + d]);
+    }
+}
+
+void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<const float> z) {
+    Shard& s = shards_[shard];
+    const auto K = problem_.n_labels;
+    const auto label_chunk = static_cast<std::size_t>(K * kChunk);
+    s.node_sums.assign(static_cast<std::size_t>(K * (s.node_end - s.node_begin)), 0.0F);
+    s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
+    s.gain.resize(active_list_.size() * kChunk);
+    s.z_tail.resize(label_chunk);
+    s.z_head.resize(label_chunk);
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
+    s.residual = 0.0;
+    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
+        const auto n = std::min(kChunk, s.end - begin);
+        gather(s, begin, n, z);
+        gains(s, begin, n);
+        s.to_tail.assign(label_chunk, 0.0F);
+        s.to_head.assign(label_chunk, 0.0F);
+        for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+            const auto pair = active_list_[slot], k = pair / K, l = pair % K;
+            s.residual += static_cast<double>(kernels::arc_step(
+                n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kChunk, s.z_head.data() + l * kChunk,
+                m_[pair].data() + begin, d1_[pair].data() + begin, d2_[pair].data() + begin, s.to_tail.data() + k * kChunk,
+                s.to_head.data() + l * kChunk));
+        }
+        scatter(s, begin, n);
+        add_gradient(s, begin, n);
+    }
+}
+
+void EdgePhase::look_at_inactive(std::int64_t shard, std::span<const float> z) {
+    Shard& s = shards_[shard];
+    const auto K = problem_.n_labels;
+    const auto N = problem_.nodes.rows(), De = problem_.edge_dim();
+    s.inactive.assign(active_.size() * static_cast<std::size_t>(De), 0.0);
+    std::vector<std::pair<int, float>> at_tail, at_head;
+    const auto support = [&](std::int64_t u, auto& out) {
+        out.clear();
+        for (int k = 0; k < K; ++k)
+            if (z[k * N + u] != 0.0F) out.emplace_back(k, z[k * N + u]);
+    };
+    for (auto e = s.begin; e < s.end; ++e) {
+        support(problem_.tail[e], at_tail);
+        support(problem_.head[e], at_head);
+        for (const auto& [k, zk] : at_tail)
+            for (const auto& [l, zl] : at_head) {
+                if (active_[k * K + l]) continue;
+                const auto m = static_cast<double>(std::min(zk, zl));
+                double* sum = s.inactive.data() + (k * K + l) * De;
+                problem_.edges.for_row(e, [&](std::int32_t d, double x) { sum[d] += m * x; });
+            }
+    }
+}
+
+void EdgePhase::gradient(bool inactive, std::vector<double>& sum) const {
+    const auto De = problem_.edge_dim();
+    for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+        double* row = sum.data() + active_list_[slot] * De;
+        std::fill(row, row + De, 0.0);
+        for (const Shard& s : shards_)
+            for (std::int64_t d = 0; d < De && !s.gradient.empty(); ++d) row[d] += s.gradient[slot * De + d];
+    }
+    if (!inactive) return;
+    for (std::int64_t pair = 0; pair < std::ssize(active_); ++pair) {
+        if (active_[pair]) continue;
+        double* row = sum.data() + pair * De;
+        std::fill(row, row + De, 0.0);
+        for (const Shard& s : shards_)
+            for (std::int64_t d = 0; d < De; ++d) row[d] += s.inactive[pair * De + d];
+    }
+}
+
+double EdgePhase::residual() const {
+    double sum = 0.0;
+    for (const Shard& s : shards_) sum += s.residual;
+    return sum;
+}
+
+void EdgePhase::add_node_sums(int label, std::int64_t begin, std::int64_t end, float* out) const {
+    for (const Shard& s : shards_) {
+        const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);
+        if (from >= to || s.node_sums.empty()) continue;
+        kernels::add(to - from, s.node_sums.data() + label * (s.node_end - s.node_begin) + from - s.node_begin, out + from - begin);
+    }
+}
+
+}  // namespace gapcut

@@ -1,0 +1,74 @@
+// The arcs of the primal-dual iteration: for every label pair in use, m, d1 and d2 on every edge, and the gradient of
+// its weights.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gapcut/problem.hpp"
+#include "kernels.hpp"
+
+namespace gapcut {
+
+class EdgePhase {
+public:
+    static constexpr std::int64_t kShards = 16;
+
+    explicit EdgePhase(const Problem& problem);
+
+    // Labels z are (K, N), label-major. m = min(z_u, z_v), d1 = d2 = 0.
+    void activate(std::int32_t pair, std::span<const float> z);
+    void deactivate(std::int32_t pair);
+    bool active(std::int32_t pair) const { return active_[pair] != 0; }
+    bool any_dual(std::int32_t pair) const;  // whether some d1 or d2 is positive
+    const std::vector<std::int32_t>& active_pairs() const { return active_list_; }
+
+    // Sets the weights that gain B is made of: (K * K, De), only active pairs are read.
+    void set_weights(std::span<const double> weights);
+
+    // Steps all active arcs of one shard; leaves 2t - d at its nodes (node_sums) and the gradient of the new m.
+    void step(std::int64_t shard, kernels::ArcSteps steps, std::span<const float> z);
+    // Gradient of the pairs not active, from m = min(z_u, z_v).
+    void look_at_inactive(std::int64_t shard, std::span<const float> z);
+
+    // Adds the shards up into (K * K, De), in order. Pairs not active keep their value unless `inactive`.
+    void gradient(bool inactive, std::vector<double>& sum) const;
+    double residual() const;
+
+    // Adds what the shards left at nodes [begin, end) of one label.
+    void add_node_sums(int label, std::int64_t begin, std::int64_t end, float* out) const;
+
+private:
+    struct Shard {
+        std::int64_t begin = 0, end = 0;                // edges
+        std::int64_t node_begin = 0, node_end = 0;      // nodes they touch
+        std::vector<float> node_sums;                   // (K, node_end - node_begin)
+        std::vector<double> gradient, inactive;         // (active pairs, De); (K * K, De)
+        std::vector<float> gain, z_tail, z_head, to_tail, to_head, sums;
+        double residual = 0.0;
+    };
+
+    void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
+    void scatter(Shard& s, std::int64_t begin, std::int64_t n) const;
+    void gains(Shard& s, std::int64_t begin, std::int64_t n) const;
+    void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
+
+    static constexpr std::int64_t kChunk = 512;
+
+    const Problem& problem_;
+    std::int64_t width_ = 0;             // De rounded up to 16
+    std::vector<float> rows_, columns_;  // (M, width) and (De, M); empty where the features are sparse
+    std::vector<std::uint8_t> active_;
+    std::vector<std::int32_t> active_list_;
+    std::vector<std::vector<float>> m_, d1_, d2_;
+    struct Entry {
+        std::int32_t feature, slot;
+        float weight;
+    };
+    std::vector<Entry> by_pair_, by_feature_;
+    std::vector<std::int64_t> first_of_pair_, first_of_feature_;
+    std::vector<Shard> shards_;
+};
+
+}  // namespace gapcut

@@ -1,0 +1,126 @@
+#include "kernels.hpp"
+
+#include "gapcut/target.hpp"
+
+namespace gapcut::kernels {
+namespace {
+
+inline float positive(float x) { return x > 0.0F ? x : 0.0F; }
+inline float unit(float x) { return x < 0.0F ? 0.0F : (x > 1.0F ? 1.0F : x); }
+
+}  // namespace
+
+GAPCUT_HOT float arc_step(std::int64_t n, ArcSteps steps, const float* __restrict gain, const float* __restrict z_tail,
+                          const float* __restrict z_head, float* __restrict m, float* __restrict d1,
+                          float* __restrict d2, float* __restrict to_tail, float* __restrict to_head) {
+    const float tau = steps.tau, sigma = steps.sigma, relax = steps.relax;
+    float change_d = 0.0F, change_m = 0.0F;
+    for (std::int64_t e = 0; e < n; ++e) {
+        const float a = d1[e], b = d2[e], old = m[e];
+        const float step_a = positive(a - tau * (z_tail[e] - old)) - a;
+        const float step_b = positive(b - tau * (z_head[e] - old)) - b;
+        const float out_a = a + 2.0F * step_a, out_b = b + 2.0F * step_b;
+        const float step_m = unit(old + sigma * (gain[e] - out_a - out_b)) - old;
+        d1[e] = positive(a + relax * step_a);
+        d2[e] = positive(b + relax * step_b);
+        m[e] = unit(old + relax * step_m);
+        to_tail[e] += out_a;
+        to_head[e] += out_b;
+        change_d += step_a * step_a + step_b * step_b;
+        change_m += step_m * step_m;
+    }
+    return change_d / tau + change_m / sigma;
+}
+
+GAPCUT_HOT float label_step(std::int64_t n, float relax, const float* __restrict sigma, const float* __restrict score,
+                            float* __restrict z, float* __restrict z_step) {
+    float change = 0.0F;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const float old = z[i];
+        const float next = unit(old + sigma[i] * score[i]);
+        const float step = next - old;
+        z_step[i] = next;
+        z[i] = unit(old + relax * step);
+        change += step * step / sigma[i];
+    }
+    return change;
+}
+
+GAPCUT_HOT void add_scaled(std::int64_t n, float factor, const float* __restrict x, float* __restrict out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] += factor * x[i];
+}
+
+GAPCUT_HOT void add(std::int64_t n, const float* __restrict x, float* __restrict out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
+}
+
+// Sixteen floats as one value (a vector extension of GCC and Clang): keeps sums in registers, which arrays would not.
+typedef float Lane16 __attribute__((vector_size(64), aligned(4), may_alias));
+
+GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const share[4],
+                                  const float* __restrict rows, float* __restrict sum) {
+    const float *s0 = share[0], *s1 = share[1], *s2 = share[2], *s3 = share[3];
+    // the return type is spelled out: deduced, it would lose the alignment of the typedef
+    const auto lane = [sum, width](std::int64_t j, std::int64_t at) -> Lane16* { return reinterpret_cast<Lane16*>(sum + j * width + at); };
+    std::int64_t d = 0;
+    for (; d + 32 <= width; d += 32) {
+        Lane16 a0{}, a1{}, a2{}, a3{}, b0{}, b1{}, b2{}, b3{};
+        for (std::int64_t i = 0; i < n; ++i) {
+            const Lane16* row = reinterpret_cast<const Lane16*>(rows + i * width + d);
+            const Lane16 a = row[0], b = row[1];
+            a0 += s0[i] * a;
+            b0 += s0[i] * b;
+            a1 += s1[i] * a;
+            b1 += s1[i] * b;
+            a2 += s2[i] * a;
+            b2 += s2[i] * b;
+            a3 += s3[i] * a;
+            b3 += s3[i] * b;
+        }
+        *lane(0, d) += a0;
+        *lane(1, d) += a1;
+        *lane(2, d) += a2;
+        *lane(3, d) += a3;
+        *lane(0, d + 16) += b0;
+        *lane(1, d + 16) += b1;
+        *lane(2, d + 16) += b2;
+        *lane(3, d + 16) += b3;
+    }
+    if (d == width) return;
+    Lane16 a0{}, a1{}, a2{}, a3{};
+    for (std::int64_t i = 0; i < n; ++i) {
+        const Lane16 a = *reinterpret_cast<const Lane16*>(rows + i * width + d);
+        a0 += s0[i] * a;
+        a1 += s1[i] * a;
+        a2 += s2[i] * a;
+        a3 += s3[i] * a;
+    }
+    *lane(0, d) += a0;
+    *lane(1, d) += a1;
+    *lane(2, d) += a2;
+    *lane(3, d) += a3;
+}
+
+// Four rows at once, sixteen labels at once: each row of by_feature is read once for four nodes.
+GAPCUT_HOT void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* __restrict rows,
+                          const float* __restrict by_feature, float* __restrict out) {
+    const float *x0 = rows, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    for (std::int64_t k = 0; k < width; k += 16) {
+        Lane16 s0{}, s1{}, s2{}, s3{};
+        for (std::int64_t d = 0; d < dims; ++d) {
+            const Lane16 w = *reinterpret_cast<const Lane16*>(by_feature + d * width + k);
+            s0 += x0[d] * w;
+            s1 += x1[d] * w;
+            s2 += x2[d] * w;
+            s3 += x3[d] * w;
+        }
+        Lane16* to = reinterpret_cast<Lane16*>(out + k);
+        const std::int64_t step = width / 16;
+        to[0] = s0;
+        to[step] = s1;
+        to[2 * step] = s2;
+        to[3 * step] = s3;
+    }
+}
+
+}  // namespace gapcut::kernels

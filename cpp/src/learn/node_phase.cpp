@@ -1,0 +1,129 @@
+#include "node_phase.hpp"
+
+#include <algorithm>
+
+namespace gapcut {
+
+NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
+    const auto N = p.nodes.rows(), Dn = p.node_dim();
+    const auto K = p.n_labels;
+    width_ = (Dn + 15) / 16 * 16;
+    label_width_ = (K + 15) / 16 * 16;
+    if (!p.nodes.sparse()) {
+        rows_.assign(static_cast<std::size_t>((N + 3) * width_), 0.0F);  // scores_of reads four at a time
+        for (std::int64_t u = 0; u < N; ++u)
+            for (std::int64_t d = 0; d < Dn; ++d) rows_[u * width_ + d] = static_cast<float>(p.nodes.dense_row(u)[d]);
+    }
+    loss_.resize(static_cast<std::size_t>(N));
+    z_.assign(static_cast<std::size_t>(N * K), 0.0F);
+    for (std::int64_t u = 0; u < N; ++u) {
+        loss_[u] = static_cast<float>(p.loss[u] / loss_scale);
+        z_[p.labels[u] * N + u] = 1.0F;
+    }
+    z_step_ = z_;
+    sigma_.resize(z_.size());
+    shards_.resize(kShards);
+    for (std::int64_t i = 0; i < kShards; ++i) {
+        shards_[i].begin = i * N / kShards;
+        shards_[i].end = (i + 1) * N / kShards;
+    }
+}
+
+void NodePhase::set_sigma(const Metric& metric) {
+    const auto N = problem_.nodes.rows();
+    for (int k = 0; k < problem_.n_labels; ++k)
+        for (std::int64_t u = 0; u < N; ++u) sigma_[k * N + u] = metric.label_sigma(u, k);
+}
+
+void NodePhase::set_weights(std::span<const double> unary) {
+    const auto Dn = problem_.node_dim();
+    by_feature_.assign(static_cast<std::size_t>(Dn * label_width_), 0.0F);
+    for (int k = 0; k < problem_.n_labels; ++k)
+        for (std::int64_t d = 0; d < Dn; ++d) by_feature_[d * label_width_ + k] = static_cast<float>(unary[k * Dn + d]);
+}
+
+// score[k][i] = loss (1 - 2 y) + phi . w^k, label-major
+void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
+    const auto K = problem_.n_labels;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const auto u = begin + i;
+        const float* row = s.row.data() + (i % 4) * label_width_;
+        if (problem_.nodes.sparse()) {
+            float* sum = s.row.data() + (i % 4) * label_width_;
+            std::fill(sum, sum + label_width_, 0.0F);
+            problem_.nodes.for_row(u, [&](std::int32_t d, double x) {
+                kernels::add_scaled(label_width_, static_cast<float>(x), by_feature_.data() + d * label_width_, sum);
+            });
+        } else if (i % 4 == 0) {
+            kernels::scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_, by_feature_.data(), s.row.data());
+        }
+        for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = row[k] + loss_[u];
+        s.score[problem_.labels[u] * kChunk + i] -= 2.0F * loss_[u];
+    }
+}
+
+void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
+    const auto Dn = problem_.node_dim(), N = problem_.nodes.rows();
+    const auto K = problem_.n_labels;
+    if (problem_.nodes.sparse()) {
+        for (int k = 0; k < K; ++k) {
+            const float* z = z_.data() + k * N + begin;
+            double* sum = s.gradient.data() + k * Dn;
+            for (std::int64_t i = 0; i < n; ++i)
+                if (z[i] != 0.0F)
+                    problem_.nodes.for_row(begin + i, [&](std::int32_t d, double x) { sum[d] += static_cast<double>(z[i]) * x; });
+        }
+        return;
+    }
+    for (int k = 0; k < K; k += 4) {
+        const float* z[4];
+        for (int j = 0; j < 4; ++j) z[j] = z_.data() + std::min(k + j, K - 1) * N + begin;
+        std::fill(s.sums.begin(), s.sums.end(), 0.0F);
+        kernels::add_weighted_rows(n, width_, z, rows_.data() + begin * width_, s.sums.data());
+        for (int j = 0; j < std::min(4, K - k); ++j)
+            for (std::int64_t d = 0; d < Dn; ++d) s.gradient[(k + j) * Dn + d] += static_cast<double>(s.sums[j * width_ + d]);
+    }
+}
+
+void NodePhase::look(std::int64_t shard) {
+    Shard& s = shards_[shard];
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
+    s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
+    for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
+}
+
+void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
+    Shard& s = shards_[shard];
+    const auto N = problem_.nodes.rows();
+    s.score.resize(static_cast<std::size_t>(problem_.n_labels * kChunk));
+    s.row.resize(static_cast<std::size_t>(4 * label_width_));
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
+    s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
+    s.residual = 0.0;
+    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
+        const auto n = std::min(kChunk, s.end - begin);
+        scores(s, begin, n);
+        for (int k = 0; k < problem_.n_labels; ++k) {
+            float* score = s.score.data() + k * kChunk;
+            const auto place = k * N + begin;
+            edges.add_node_sums(k, begin, begin + n, score);
+            s.residual += static_cast<double>(
+                kernels::label_step(n, relax, sigma_.data() + place, score, z_.data() + place, z_step_.data() + place));
+        }
+        add_gradient(s, begin, n);
+    }
+}
+
+void NodePhase::gradient(std::vector<double>& sum) const {
+    sum.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
+    for (const Shard& s : shards_)
+        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += s.gradient[j];
+}
+
+double NodePhase::residual() const {
+    double sum = 0.0;
+    for (const Shard& s : shards_) sum += s.residual;
+    return sum;
+}
+
+}  // namespace gapcut

@@ -1,0 +1,54 @@
+// The labels of the primal-dual iteration: scores of every node, the step of z, and the gradient of the unary weights.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "edge_phase.hpp"
+#include "gapcut/learn/metric.hpp"
+#include "gapcut/problem.hpp"
+
+namespace gapcut {
+
+class NodePhase {
+public:
+    static constexpr std::int64_t kShards = 16;
+
+    // loss_scale divides every loss.
+    NodePhase(const Problem& problem, double loss_scale);
+
+    const std::vector<float>& z() const { return z_; }            // (K, N)
+    const std::vector<float>& z_step() const { return z_step_; }  // (K, N) z~, before over-relaxation
+    void set_sigma(const Metric& metric);
+    void set_weights(std::span<const double> unary);  // (K, Dn)
+
+    // Gradient of the labels as they are, without a step.
+    void look(std::int64_t shard);
+    void step(std::int64_t shard, float relax, const EdgePhase& edges);
+
+    void gradient(std::vector<double>& sum) const;  // (K, Dn) sum_u z_uk phi_u
+    double residual() const;
+
+private:
+    struct Shard {
+        std::int64_t begin = 0, end = 0;
+        std::vector<float> score, row, sums;
+        std::vector<double> gradient;
+        double residual = 0.0;
+    };
+
+    void scores(Shard& s, std::int64_t begin, std::int64_t n) const;
+    void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
+
+    static constexpr std::int64_t kChunk = 256;
+
+    const Problem& problem_;
+    std::int64_t width_, label_width_;
+    std::vector<float> rows_;        // (N, width); empty where the features are sparse
+    std::vector<float> by_feature_;  // (Dn, label_width)
+    std::vector<float> loss_, z_, z_step_, sigma_;
+    std::vector<Shard> shards_;
+};
+
+}  // namespace gapcut

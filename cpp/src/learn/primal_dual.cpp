@@ -1,0 +1,264 @@
+#include "gapcut/learn/primal_dual.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "edge_phase.hpp"
+#include "gapcut/learn/metric.hpp"
+#include "node_phase.hpp"
+
+namespace gapcut {
+namespace {
+
+constexpr double kZero = 1e-9;  // weights below it count as zero: without it, dust would keep pairs active
+
+// Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
+double loss_unit(const Problem& p) {
+    double sum = 0.0;
+    std::int64_t graphs = 0;
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g) {
+        const auto begin = p.node_offset[g], end = p.node_offset[g + 1];
+        if (begin == end) continue;
+        sum += std::accumulate(p.loss.begin() + begin, p.loss.begin() + end, 0.0) / static_cast<double>(end - begin);
+        ++graphs;
+    }
+    return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
+}
+
+}  // namespace
+
+struct PrimalDual::State {
+    const Problem& p;
+    PrimalDualSettings settings;
+    int threads;
+    double unit;  // weights outside = unit * weights inside
+    double c = 0.0;
+    Metric metric;
+    NodePhase nodes;
+    EdgePhase edges;
+    std::vector<double> lower, upper;         // full coordinates, inside units
+    std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
+    std::vector<double> w, w_step, w_ahead;   // w, w~ and w- = 2 w~ - w, full
+    std::vector<double> true_sum;             // q
+    std::vector<double> unary_gradient, pair_gradient;
+    std::vector<double> kappa, moved, scratch, history;
+    double gamma;
+    std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
+
+    State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s, int t)
+        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), metric(problem, s.theta, s.step),
+          nodes(problem, unit), edges(problem), gamma(s.gamma) {
+        expand_box(lo, hi);
+        w.resize(static_cast<std::size_t>(p.full_dim()));
+        for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
+        w_step = w_ahead = w;
+        true_sum = true_feature_sum(p);
+        pair_gradient.assign(w.size() - static_cast<std::size_t>(p.unary_size()), 0.0);
+        kappa.assign(static_cast<std::size_t>(p.n_labels), s.kappa);
+    }
+
+    void expand_box(std::span<const double> lo, std::span<const double> hi) {
+        lower.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
+        upper = lower;
+        bounded_label.assign(static_cast<std::size_t>(p.n_labels), 0);
+        for (std::int64_t i = 0; i < p.dim(); ++i) {
+            const auto j = p.coordinates[i];
+            lower[j] = lo[i] / unit;
+            upper[j] = hi[i] / unit;
+            if (j < p.unary_size() && (std::isfinite(lo[i]) || std::isfinite(hi[i]))) bounded_label[j / p.node_dim()] = 1;
+        }
+        for (std::int64_t j = 0; j < p.unary_size(); ++j)
+            if (p.slot[j] < 0) bounded_label[j / p.node_dim()] = 1;
+    }
+
+    void for_shards(std::int64_t count, const std::function<void(std::int64_t)>& f) const {
+        parallel_for(count, threads, [&](std::int64_t shard, int) { f(shard); });
+    }
+
+    void adapt_metric() {
+        const auto K = p.n_labels;
+        for (int k = 0; k < K; ++k) {
+            int out = 0, in = 0;
+            for (int l = 0; l < K; ++l) {
+                out += edges.active(k * K + l);
+                in += edges.active(l * K + k);
+            }
+            kappa[k] = std::max(1.0, gamma * std::max(out, in));
+        }
+        refresh_metric();
+    }
+
+    void refresh_metric() {
+        metric.update(kappa, c);
+        nodes.set_sigma(metric);
+        metric_changed = iteration;
+    }
+
+    double unary_step();
+    double pair_step();
+    void choose_active();
+    void iterate();
+    void watch(double residual);
+};
+
+// Step 2 for the unary weights: (L_k + I/c) x = L_k w^k - g_k. Returns |dw|^2 in L.
+double PrimalDual::State::unary_step() {
+    const auto Dn = p.node_dim();
+    std::vector<double> right(static_cast<std::size_t>(Dn)), metric_w(static_cast<std::size_t>(Dn));
+    double residual = 0.0;
+    for (int k = 0; k < p.n_labels; ++k) {
+        const double factor = metric.unary_factor(k);
+        double *old = w.data() + k * Dn, *next = w_step.data() + k * Dn;
+        metric.unary_gram().multiply(old, metric_w.data());
+        for (std::int64_t d = 0; d < Dn; ++d)
+            right[d] = factor * metric_w[d] - (unary_gradient[k * Dn + d] - true_sum[k * Dn + d]);
+        if (bounded_label[k]) {
+            std::copy(old, old + Dn, next);
+            box_descent(scaled(metric.unary_gram(), factor, 1.0 / c), right.data(), lower.data() + k * Dn, upper.data() + k * Dn,
+                        10 * settings.sweeps, next, scratch);
+        } else {
+            std::copy(right.begin(), right.end(), next);
+            metric.solve_unary(k, next);
+        }
+        moved.resize(static_cast<std::size_t>(Dn));
+        for (std::int64_t d = 0; d < Dn; ++d) moved[d] = next[d] - old[d];
+        metric.unary_gram().multiply(moved.data(), metric_w.data());
+        residual += factor * std::inner_product(moved.begin(), moved.end(), metric_w.begin(), 0.0);
+    }
+    return residual;
+}
+
+// Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.
+double PrimalDual::State::pair_step() {
+    const auto De = p.edge_dim(), unary = p.unary_size();
+    std::vector<double> right(static_cast<std::size_t>(De));
+    double residual = 0.0;
+    for (std::int64_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
+        const auto at = unary + pair * De;
+        metric.pair_gram().multiply(w.data() + at, right.data());
+        for (std::int64_t d = 0; d < De; ++d) right[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
+        std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
+        box_descent(metric.pair_hessian(), right.data(), lower.data() + at, upper.data() + at, settings.sweeps, w_step.data() + at,
+                    scratch);
+        moved.resize(static_cast<std::size_t>(De));
+        bool any = false;
+        for (std::int64_t d = 0; d < De; ++d) any |= (moved[d] = w_step[at + d] - w[at + d]) != 0.0;
+        if (!any) continue;
+        metric.pair_gram().multiply(moved.data(), right.data());
+        residual += std::inner_product(moved.begin(), moved.end(), right.begin(), 0.0);
+    }
+    return residual;
+}
+
+// Step 3: a pair is active while its weights ahead are not zero or its arcs still carry shares d.
+void PrimalDual::State::choose_active() {
+    const auto De = p.edge_dim(), unary = p.unary_size();
+    for (std::int32_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
+        bool needed = false;
+        for (std::int64_t d = 0; d < De; ++d) {
+            double& x = w_ahead[unary + pair * De + d];
+            if (std::abs(x) < kZero) x = 0.0;
+            needed |= x != 0.0;
+        }
+        if (needed && !edges.active(pair)) edges.activate(pair, nodes.z());
+        if (!needed && edges.active(pair) && !edges.any_dual(pair)) edges.deactivate(pair);
+    }
+}
+
+void PrimalDual::State::iterate() {
+    if (iteration == 0) {
+        refresh_metric();
+        for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.look(s); });
+    }
+    nodes.gradient(unary_gradient);
+    const bool look = iteration < 10 || iteration % settings.lag == 0;
+    if (look) for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.look_at_inactive(s, nodes.z()); });
+    if (iteration > 0 || look) edges.gradient(look, pair_gradient);
+
+    double residual = unary_step() + pair_step();
+    for (std::size_t j = 0; j < w.size(); ++j) w_ahead[j] = 2.0 * w_step[j] - w[j];
+    choose_active();
+    nodes.set_weights(std::span(w_ahead).first(static_cast<std::size_t>(p.unary_size())));
+    edges.set_weights(std::span(w_ahead).subspan(static_cast<std::size_t>(p.unary_size())));
+    const kernels::ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
+                                  static_cast<float>(settings.relax)};
+    for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.step(s, steps, nodes.z()); });
+    for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.relax), edges); });
+    residual += edges.residual() + nodes.residual();
+    for (std::size_t j = 0; j < w.size(); ++j) {
+        w[j] = std::clamp(w[j] + settings.relax * (w_step[j] - w[j]), lower[j], upper[j]);
+        if (std::abs(w[j]) < kZero && lower[j] <= 0.0) w[j] = 0.0;
+    }
+    ++iteration;
+    watch(residual);
+}
+
+// Steps that are too long show as a residual that grows; the provably safe metric is then taken at once.
+void PrimalDual::State::watch(double residual) {
+    history.push_back(residual);
+    ++since_trade_off;
+    for (std::int64_t due = 10; due <= since_trade_off; due *= 2)
+        if (due == since_trade_off) adapt_metric();
+    if (iteration < metric_changed + 10 || iteration % 5 != 0 || history.size() < 10 || gamma >= 1.0) return;
+    const auto recent = history.end() - 5, before = recent - 5;
+    const bool finite = std::isfinite(residual);
+    if (finite && std::accumulate(recent, history.end(), 0.0) <= std::accumulate(before, recent, 0.0)) return;
+    gamma = 1.0;
+    safe_since = iteration;
+    adapt_metric();
+}
+
+PrimalDual::PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
+                       const PrimalDualSettings& settings, int threads) {
+    if (std::ssize(lower) != problem.dim() || std::ssize(upper) != problem.dim())
+        throw std::invalid_argument("the box has the wrong length");
+    state_ = std::make_unique<State>(problem, lower, upper, settings, threads);
+    set_trade_off(C);
+}
+
+PrimalDual::~PrimalDual() = default;
+
+void PrimalDual::set_trade_off(double C) {
+    State& s = *state_;
+    s.c = C / static_cast<double>(s.p.n_graphs()) / s.unit;
+    s.history.clear();
+    s.since_trade_off = 0;
+    if (s.iteration > 0) s.refresh_metric();
+}
+
+void PrimalDual::advance(int iterations, const StopTest& stop) {
+    for (int i = 0; i < iterations; ++i) {
+        if (stop && stop()) throw Interrupted();
+        state_->iterate();
+    }
+}
+
+std::int64_t PrimalDual::iterations() const { return state_->iteration; }
+std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges.active_pairs()); }
+std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
+double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
+
+std::vector<double> PrimalDual::weights() const {
+    const State& s = *state_;
+    std::vector<double> compact;
+    compact.reserve(s.p.coordinates.size());
+    for (const auto j : s.p.coordinates) {
+        const double x = s.w_step[j];
+        compact.push_back(s.unit * (std::abs(x) < kZero && s.lower[j] <= 0.0 && s.upper[j] >= 0.0 ? 0.0 : x));
+    }
+    return compact;
+}
+
+std::vector<float> PrimalDual::labels() const {
+    const State& s = *state_;
+    const auto N = s.p.nodes.rows();
+    const auto K = s.p.n_labels;
+    std::vector<float> z(static_cast<std::size_t>(N * K));
+    for (int k = 0; k < K; ++k)
+        for (std::int64_t u = 0; u < N; ++u) z[u * K + k] = s.nodes.z_step()[k * N + u];
+    return z;
+}
+
+}  // namespace gapcut

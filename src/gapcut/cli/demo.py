@@ -1,0 +1,101 @@
+"""``gapcut demo``: the whole story on generated graphs, in under a minute."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from gapcut.cli.exits import DONE
+from gapcut.cli.options import Jobs, Json, LearningOptions
+from gapcut.cli.prediction import score_solutions
+from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
+from gapcut.cli.training import fit_to_the_end, training_document
+from gapcut.data import GraphSet
+from gapcut.estimator import StructuredSVM
+from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
+from gapcut.report.tables import Scores, strongest_pairs
+
+_TRAIN, _TEST = 20, 10
+
+
+def demo(
+    *,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for figures and model.")] = Path("report"),
+    seed: Annotated[int, Parameter(name="--seed", help="Seed of the generated graphs.")] = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> int:
+    """Generate graphs, learn from some, label the others, and draw what happened."""
+    from gapcut.datasets import make_planted
+
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is not a folder: name another with --out")
+    graphs = make_planted(_TRAIN + _TEST, seed=seed)
+    training, test = graphs[:_TRAIN], graphs[_TRAIN:]
+    options = LearningOptions(C=0.1, jobs=jobs, seed=seed)
+    start = time.monotonic()
+    svm = fit_to_the_end(training, options, "training")
+    seconds = time.monotonic() - start
+    scores = score_solutions(svm, test, svm.solutions(test))
+    baseline = _node_only(training, options).score(_without_edges(test))
+    files = _write(svm.set_params(n_jobs=1), scores, out)
+    document = {
+        **training_document(svm, training, seconds),
+        "test": scores_document(scores),
+        "node_only_accuracy": baseline,
+        "files": files,
+    }
+    emit(document, as_json, lambda console: _show(console, svm, scores, document))
+    return DONE
+
+
+def _without_edges(graphs: GraphSet) -> GraphSet:
+    return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
+
+
+def _node_only(graphs: GraphSet, options: LearningOptions) -> StructuredSVM:
+    """The same learner on the node features alone."""
+    return fit_to_the_end(_without_edges(graphs), options, "training without edges")
+
+
+def _write(svm: StructuredSVM, scores: Scores, out: Path) -> list[str]:
+    figures = {
+        "confusion.png": confusion_figure(scores, "Test graphs"),
+        "convergence.png": convergence_figure(svm.history_, "Training"),
+        "weights.png": weights_figure(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        save_figure(figure, out / name)
+    svm.save(out / "model.gapcut")
+    return [str(out / name) for name in (*figures, "model.gapcut")]
+
+
+def _show(console: Console, svm: StructuredSVM, scores: Scores, document: dict[str, Any]) -> None:
+    data = document["labelled"]
+    console.print(
+        f"trained on    {data['graphs']} generated graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"{document['seconds']:.1f} s"
+    )
+    console.print(f"certificate   {certificate_line(svm.certificate_)}")
+    console.print(
+        f"test accuracy {percent(scores.accuracy)} (node features alone: "
+        f"{percent(document['node_only_accuracy'])})"
+    )
+    console.print(scores_table(scores))
+    console.print(pairs_table(strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, 8)))
+    for file in document["files"]:
+        console.print(f"written       {file}")
+    model = document["files"][-1]
+    console.print("")
+    console.print("What to try next:")
+    console.print(f"  gapcut inspect {model}")
+    console.print("  gapcut train YOUR_GRAPHS.npz --out mine.gapcut    (layout: gapcut.GraphSet(...).save)")
+    console.print("  gapcut evaluate mine.gapcut YOUR_TEST_GRAPHS.npz")
+
+
+COMMANDS = (demo,)

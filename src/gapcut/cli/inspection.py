@@ -1,0 +1,233 @@
+"""``gapcut inspect`` and ``gapcut check``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console
+
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
+from gapcut.cli.show import (
+    certificate_document,
+    certificate_line,
+    emit,
+    pairs_table,
+    percent,
+    progress,
+    table,
+)
+from gapcut.data import GraphSet
+from gapcut.estimator import StructuredSVM
+from gapcut.model.claim import ClaimCheck, check_claim
+from gapcut.model.settings import Settings
+from gapcut.report.tables import PairWeight, strongest_pairs
+
+
+def inspect(
+    path: Annotated[Path, Parameter(name="FILE", help="Model file, or graph set (.npz or folder).")],
+    /,
+    *,
+    top: Annotated[
+        int, Parameter(name="--top", help="How many of the strongest pairwise weights to show.")
+    ] = 20,
+    select: Select = None,
+    as_json: Json = False,
+) -> int:
+    """Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts)."""
+    if _is_graph_set(path):
+        graphs = read_graphs(path, select)
+        counts = _data_document(graphs)
+        emit(counts, as_json, lambda console: _show_data(console, counts))
+        return DONE
+    if select is not None:
+        raise ValueError("--select applies to graph sets, not to models")
+    svm = StructuredSVM.load(path)
+    pairs = strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, max(0, top))
+    document = _model_document(svm, pairs)
+    emit(document, as_json, lambda console: _show_model(console, svm, pairs, document))
+    return DONE
+
+
+def check(
+    model: ModelPath,
+    data: DataPath,
+    /,
+    *,
+    select: Select = None,
+    time_limit: Annotated[
+        float, Parameter(name="--time-limit", help="Seconds to prove the lower end again.")
+    ] = 600.0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> int:
+    """Compute both ends of a model's certificate again on its training data.
+
+    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training
+    run that does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in
+    the time given.
+    """
+    svm = StructuredSVM.load(model).set_params(n_jobs=jobs)
+    graphs = read_graphs(data, select)
+    if graphs[0].node_dim != svm.n_features_in_:
+        raise ValueError(
+            f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
+        )
+    if not time_limit >= 0:
+        raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
+    settings = Settings.checked(svm.get_params(deep=False))
+    with watch_interrupt() as interrupt, progress("proving the lower end again") as callback:
+        found = check_claim(svm.model_, settings, graphs, time_limit, callback)
+    if interrupt.pressed:
+        raise KeyboardInterrupt
+    document = _check_document(found)
+    emit(document, as_json, lambda console: _show_check(console, found))
+    return DONE if found.verdict == "holds" else NOT_CERTIFIED
+
+
+def _is_graph_set(path: Path) -> bool:
+    """By content: a folder, or a zip archive such as .npz."""
+    if path.is_dir():
+        return True
+    with open(path, "rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _data_document(graphs: GraphSet) -> dict[str, Any]:
+    labels: Counter[Any] = Counter()
+    for graph in graphs:
+        if graph.labels is not None:
+            labels.update(graph.labels[graph.labelled].tolist())
+    nodes = [g.n_nodes for g in graphs]
+    edges = [g.n_edges for g in graphs]
+    return {
+        "graphs": len(graphs),
+        "nodes": _sizes(nodes),
+        "edges": _sizes(edges),
+        "node_features": graphs[0].node_dim,
+        "edge_features": graphs[0].edge_dim,
+        "sparse": any(g.is_sparse for g in graphs),
+        "node_weights": any(g.node_weights is not None for g in graphs),
+        "unlabelled_nodes": sum(nodes) - sum(labels.values()),
+        "labels": [{"label": k, "nodes": labels[k]} for k in sorted(labels, key=lambda v: (str(type(v)), v))],
+        "per_graph_arrays": {name: str(values.dtype) for name, values in graphs.extras.items()},
+    }
+
+
+def _sizes(values: list[int]) -> dict[str, float]:
+    return {
+        "total": sum(values),
+        "smallest": min(values),
+        "median": float(np.median(values)),
+        "largest": max(values),
+    }
+
+
+def _show_data(console: Console, counts: dict[str, Any]) -> None:
+    rows = [[name, *counts[name].values()] for name in ("nodes", "edges")]
+    console.print(table([f"{counts['graphs']:,} graphs", "total", "smallest", "median", "largest"], rows))
+    total = sum(entry["nodes"] for entry in counts["labels"])
+    rows = [[str(e["label"]), e["nodes"], percent(e["nodes"] / total)] for e in counts["labels"]]
+    if counts["unlabelled_nodes"]:
+        rows.append(["(unlabelled)", counts["unlabelled_nodes"], ""])
+    console.print(table(["label", "nodes", "share"], rows))
+    console.print(f"node features {counts['node_features']}, edge features {counts['edge_features']}")
+    for name, dtype in counts["per_graph_arrays"].items():
+        console.print(f"per-graph array {name} ({dtype})")
+
+
+def _model_document(svm: StructuredSVM, pairs: list[PairWeight]) -> dict[str, Any]:
+    model = svm.model_
+    params = {
+        name: value
+        for name, value in svm.get_params(deep=False).items()
+        if name not in ("frozen", "nonnegative")
+    }
+    return {
+        "classes": model.coder.classes.tolist(),
+        "certificate": certificate_document(model.certificate),
+        "message": model.message,
+        "trained_on": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges},
+        "weights": {
+            "unary": model.unary.size,
+            "pairwise": model.pairwise.size,
+            "pairwise_zero": int(model.pairwise.size - np.count_nonzero(model.pairwise)),
+        },
+        "node_features": list(model.pipeline.node_names),
+        "edge_features": list(model.pipeline.edge_names),
+        "raw_node_features": model.n_features,
+        "strongest_pairs": [asdict(p) for p in pairs],
+        "params": params,
+    }
+
+
+def _show_model(
+    console: Console, svm: StructuredSVM, pairs: list[PairWeight], document: dict[str, Any]
+) -> None:
+    weights, data, certificate = document["weights"], document["trained_on"], svm.certificate_
+    console.print(f"certificate   {certificate_line(certificate)}")
+    console.print(
+        f"              rounding {certificate.rounding:.2g}, {certificate.oracle_calls:,} oracle calls in "
+        f"{certificate.passes:,} passes; {document['message']}"
+    )
+    if certificate.iteration_bound is not None:
+        console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")
+    console.print(
+        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges; "
+        f"C={svm.C:g}"
+    )
+    console.print(f"labels        {', '.join(str(c) for c in document['classes'])}")
+    console.print(
+        f"features      {document['raw_node_features']} raw node columns become "
+        f"{len(document['node_features'])}; "
+        f"{len(document['edge_features'])} edge columns"
+    )
+    console.print(
+        f"feature steps incidence={svm.incidence}, standardize={svm.standardize}, intercept={svm.intercept}, "
+        f"edge_lift={svm.edge_lift}"
+    )
+    console.print(
+        f"weights       {weights['unary']:,} unary; {weights['pairwise_zero']:,} of "
+        f"{weights['pairwise']:,} pairwise are "
+        f"exactly zero ({percent(weights['pairwise_zero'] / max(1, weights['pairwise']))})"
+    )
+    if pairs:
+        console.print(pairs_table(pairs))
+
+
+def _check_document(found: ClaimCheck) -> dict[str, Any]:
+    claimed = found.claimed
+    return {
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "claimed": certificate_document(claimed),
+        "recomputed": {"lower": found.lower, "upper": found.upper, "best_upper": found.best_upper},
+        "same_data": found.same_data,
+        "seconds": found.seconds,
+    }
+
+
+def _show_check(console: Console, found: ClaimCheck) -> None:
+    claimed = found.claimed
+    rows = [
+        ["lower end", f"{claimed.lower:.9g}", f"{found.lower:.9g}", "a new training run"],
+        [
+            "upper end",
+            f"{claimed.upper:.9g}",
+            f"{found.upper:.9g}",
+            "one exact oracle pass at the stored weights",
+        ],
+    ]
+    console.print(table(["", "claimed", "recomputed", "by"], rows))
+    console.print(
+        f"the claim {'is ' if found.verdict != 'holds' else ''}{found.verdict}: {found.reason} "
+        f"({found.seconds:.1f} s)"
+    )
+
+
+COMMANDS = (inspect, check)

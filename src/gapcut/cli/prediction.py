@@ -1,0 +1,158 @@
+"""``gapcut predict`` and ``gapcut evaluate``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console
+
+from gapcut.cli.exits import DONE
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, read_graphs
+from gapcut.cli.show import (
+    certificate_document,
+    certificate_line,
+    emit,
+    percent,
+    scores_document,
+    scores_table,
+    working,
+)
+from gapcut.data import GraphSet
+from gapcut.estimator import StructuredSVM
+from gapcut.files import write_atomically
+from gapcut.inference import Solution
+from gapcut.report.tables import Scores, score_labels
+from gapcut.typing import AnyArray
+
+Inference = Annotated[
+    str | None, Parameter(name="--inference", help="Method: auto, trws, icm or brute; default: the model's.")
+]
+
+
+def predict(
+    model: ModelPath,
+    data: DataPath,
+    /,
+    *,
+    out: Annotated[
+        Path, Parameter(name="--out", help="File (.npz) to write labels, energies and bounds to.")
+    ],
+    select: Select = None,
+    inference: Inference = None,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> int:
+    """Label graphs and write labels, energies, bounds and gaps to one .npz."""
+    check_folder(out)
+    svm = _load(model, jobs, inference)
+    graphs = read_graphs(data, select)
+    solutions, seconds = _solve(svm, graphs)
+    arrays = _arrays(graphs, solutions)
+    write_atomically(out, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    document = {"out": str(out), **_counts(graphs, solutions, seconds)}
+    emit(document, as_json, lambda console: _show_prediction(console, document))
+    return DONE
+
+
+def evaluate(
+    model: ModelPath,
+    data: DataPath,
+    /,
+    *,
+    select: Select = None,
+    inference: Inference = None,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> int:
+    """Compare predicted labels with those of the data, weighted by node weights."""
+    svm = _load(model, jobs, inference)
+    graphs = read_graphs(data, select)
+    solutions, seconds = _solve(svm, graphs)
+    scores = score_solutions(svm, graphs, solutions)
+    if not scores.nodes > 0:
+        raise ValueError(f"{data}: no labelled node to compare with")
+    document = {**scores_document(scores), **_counts(graphs, solutions, seconds)}
+    document["certificate"] = certificate_document(svm.certificate_)
+    emit(document, as_json, lambda console: _show_evaluation(console, svm, scores, document))
+    return DONE
+
+
+def score_solutions(svm: StructuredSVM, graphs: GraphSet, solutions: list[Solution]) -> Scores:
+    """Scores of solutions against the graphs' own labels."""
+    return score_labels(
+        [g.labels for g in graphs],
+        [s.labels for s in solutions],
+        svm.classes_,
+        [g.node_weights for g in graphs],
+    )
+
+
+def _load(path: Path, jobs: int, inference: str | None) -> StructuredSVM:
+    svm = StructuredSVM.load(path)
+    svm.set_params(n_jobs=jobs)
+    if inference is not None:
+        svm.set_params(inference=inference)
+    return svm
+
+
+def _solve(svm: StructuredSVM, graphs: GraphSet) -> tuple[list[Solution], float]:
+    """Solutions and the seconds they took."""
+    start = time.monotonic()
+    with working(f"labelling {len(graphs):,} graphs ..."):
+        solutions = svm.solutions(graphs)
+    return solutions, time.monotonic() - start
+
+
+def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict[str, Any]:
+    closed = sum(s.status == "optimal" for s in solutions)
+    return {
+        "graphs": len(graphs),
+        "nodes": sum(g.n_nodes for g in graphs),
+        "inference": {
+            "seconds": seconds,
+            "proven_optimal": closed,
+            "largest_gap": max(s.gap for s in solutions),
+        },
+    }
+
+
+def _arrays(graphs: GraphSet, solutions: list[Solution]) -> dict[str, AnyArray]:
+    labels = np.concatenate([s.labels for s in solutions])
+    return {
+        "node_offset": np.cumsum([0, *(g.n_nodes for g in graphs)], dtype=np.int64),
+        "labels": labels.astype(str) if labels.dtype == object else labels,
+        "names": np.array([g.name or "" for g in graphs]),
+        "energy": np.array([s.energy for s in solutions]),
+        "bound": np.array([s.bound for s in solutions]),
+        "gap": np.array([s.gap for s in solutions]),
+        "status": np.array([s.status for s in solutions]),
+    }
+
+
+def _show_prediction(console: Console, document: dict[str, Any]) -> None:
+    console.print(f"labelled   {document['graphs']:,} graphs, {document['nodes']:,} nodes")
+    console.print(_inference_line(document))
+    console.print(f"written    {document['out']}")
+
+
+def _show_evaluation(console: Console, svm: StructuredSVM, scores: Scores, document: dict[str, Any]) -> None:
+    console.print(scores_table(scores))
+    console.print(f"accuracy     {percent(scores.accuracy)} over nodes of {document['graphs']:,} graphs")
+    console.print(_inference_line(document))
+    console.print(f"certificate  {certificate_line(svm.certificate_)}")
+
+
+def _inference_line(document: dict[str, Any]) -> str:
+    found = document["inference"]
+    return (
+        f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, "
+        "largest gap "
+        f"{found['largest_gap']:.3g}, {found['seconds']:.2f} s"
+    )
+
+
+COMMANDS = (predict, evaluate)

@@ -1,0 +1,147 @@
+"""What commands print: one JSON document for programs, or tables for people; progress on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from gapcut.certificates import Certificate
+from gapcut.learners.base import Callback, Record
+from gapcut.report.tables import PairWeight, Scores
+
+
+def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], object]) -> None:
+    """Print ``document`` as JSON and nothing else, or what ``render`` draws."""
+    if as_json:
+        print(json.dumps(plain(document), indent=2, allow_nan=False))
+    else:
+        render(console())
+
+
+def console() -> Console:
+    """Standard output, wide enough for tables where it is no terminal."""
+    width = None if sys.stdout.isatty() else 120
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=True)
+
+
+def plain(value: Any) -> Any:
+    """JSON-able form: NumPy values as Python's, NaN and infinity as null, dataclasses as objects, unknown
+    labels as text.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Table:
+    """First column to the left, numbers to the right; cells are taken literally."""
+    drawn = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for i, name in enumerate(columns):
+        drawn.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in row))
+    return drawn
+
+
+def number(value: Any) -> str:
+    """A number for a table cell."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or (value == round(value) and abs(value) < 1e15):
+        return f"{value:,.0f}"
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def percent(value: float) -> str:
+    """A share with a sensible number of digits."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{100 * value:.2f} %" if value >= 0.001 or value == 0 else f"{100 * value:.2g} %"
+
+
+def certificate_line(certificate: Certificate) -> str:
+    """The certificate in one line."""
+    ends = f"{certificate.lower:.6g} <= optimum <= model <= {certificate.upper:.6g}"
+    gap = percent(certificate.relative_gap)
+    return f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
+
+
+def certificate_document(certificate: Certificate) -> dict[str, Any]:
+    """The certificate for programs."""
+    return {**asdict(certificate), "gap": certificate.gap, "relative_gap": certificate.relative_gap}
+
+
+def scores_document(scores: Scores) -> dict[str, Any]:
+    """Scores for programs."""
+    return {
+        "accuracy": scores.accuracy,
+        "macro_precision": scores.macro_precision,
+        "macro_recall": scores.macro_recall,
+        "macro_f1": scores.macro_f1,
+        "node_weight": scores.nodes,
+        "classes": [asdict(c) for c in scores.classes],
+        "confusion": scores.confusion,
+    }
+
+
+def scores_table(scores: Scores) -> Table:
+    """Precision, recall and F1 of every class."""
+    rows = [
+        [str(c.label), percent(c.precision), percent(c.recall), percent(c.f1), c.support]
+        for c in scores.classes
+    ]
+    means = (scores.macro_precision, scores.macro_recall, scores.macro_f1)
+    rows.append(["mean over classes", *(percent(m) for m in means), scores.nodes])
+    counted = "node weight" if scores.weighted else "nodes"
+    return table(["label", "precision", "recall", "F1", counted], rows)
+
+
+def pairs_table(pairs: Sequence[PairWeight]) -> Table:
+    """Pairwise weights, one a row."""
+    rows = [[str(p.tail), str(p.head), p.feature, f"{p.weight:.4g}"] for p in pairs]
+    return table(["tail label", "head label", "edge feature", "weight"], rows, "Strongest pairwise weights")
+
+
+@contextmanager
+def progress(task: str, target: float | None = None) -> Iterator[Callback]:
+    """A callback that shows bounds on a terminal's stderr, and does nothing in a pipe."""
+    aim = "" if target is None else f" to a gap of {percent(target)}"
+    with working(f"{task}{aim} ...") as status:
+
+        def show(record: Record) -> None:
+            status(
+                f"{task}: pass {record.passes}, {record.seconds:.1f} s, {record.lower:.5g} <= optimum <= "
+                f"{record.upper:.5g}, gap {percent(record.relative_gap)}"
+            )
+
+        yield show
+
+
+@contextmanager
+def working(line: str) -> Iterator[Callable[[str], None]]:
+    """Show a line on a terminal's stderr while something runs, and let it change; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda line: None
+        return
+    with Status(line, console=Console(stderr=True, markup=False, highlight=False)) as status:
+        yield status.update

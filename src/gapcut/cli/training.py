@@ -1,0 +1,107 @@
+"""``gapcut train``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console
+
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
+from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, check_folder, read_graphs
+from gapcut.cli.show import certificate_document, certificate_line, emit, percent, progress
+from gapcut.data import GraphSet
+from gapcut.estimator import StructuredSVM
+
+_DEFAULTS = LearningOptions()
+
+
+def train(
+    data: DataPath,
+    /,
+    *,
+    out: Annotated[Path, Parameter(name="--out", help="Model file to write.")],
+    select: Select = None,
+    options: LearningOptions = _DEFAULTS,
+    certified: Certified = False,
+    as_json: Json = False,
+) -> int:
+    """Learn a model from labelled graphs and prove its gap to the global optimum.
+
+    Ctrl-C saves the best model so far and exits with 130.
+    """
+    check_folder(out)
+    graphs = read_graphs(data, select)
+    start = time.monotonic()
+    try:
+        svm, interrupted = fit_with_progress(graphs, options)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted before there was a model: nothing was written") from None
+    svm.set_params(n_jobs=1)  # the model should not remember the machine
+    svm.save(out)
+    document = training_document(svm, graphs, time.monotonic() - start)
+    document |= {"model": str(out), "interrupted": interrupted}
+    emit(document, as_json, lambda console: _show(console, svm, document))
+    if interrupted:
+        raise Interrupted(f"interrupted: the best model so far was saved to {out}")
+    return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
+
+
+def fit_with_progress(
+    graphs: GraphSet, options: LearningOptions, task: str = "training"
+) -> tuple[StructuredSVM, bool]:
+    """Fit, showing bounds on a terminal; also says whether Ctrl-C ended it early."""
+    with watch_interrupt() as interrupt, progress(task, options.target) as callback:
+        svm = options.estimator(graphs, callback).fit(graphs)
+    svm.callback = None
+    return svm, interrupt.pressed
+
+
+def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> StructuredSVM:
+    """The same where half a result is of no use: Ctrl-C ends the command."""
+    svm, interrupted = fit_with_progress(graphs, options, task)
+    if interrupted:
+        raise KeyboardInterrupt
+    return svm
+
+
+def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> dict[str, Any]:
+    """What ``train`` reports."""
+    model = svm.model_
+    return {
+        "seconds": seconds,
+        "graphs": len(graphs),
+        "labelled": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges},
+        "classes": model.coder.classes.tolist(),
+        "certificate": certificate_document(model.certificate),
+        "message": model.message,
+        "weights": {
+            "unary": model.unary.size,
+            "pairwise": model.pairwise.size,
+            "pairwise_nonzero": int(np.count_nonzero(model.pairwise)),
+        },
+    }
+
+
+def _show(console: Console, svm: StructuredSVM, document: dict[str, Any]) -> None:
+    data, weights = document["labelled"], document["weights"]
+    share = weights["pairwise_nonzero"] / max(1, weights["pairwise"])
+    console.print(
+        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"{len(document['classes'])} labels, {document['seconds']:.1f} s"
+    )
+    console.print(f"certificate   {certificate_line(svm.certificate_)}")
+    if svm.certificate_.status != "certified":
+        console.print(f"              {document['message']}")
+    console.print(
+        f"weights       {weights['unary']:,} unary; {weights['pairwise_nonzero']:,} of "
+        f"{weights['pairwise']:,} pairwise "
+        f"are not zero ({percent(share)})"
+    )
+    console.print(f"model         {document['model']}")
+
+
+COMMANDS = (train,)

@@ -1,0 +1,354 @@
+"""Graph sets in ``.npz`` files, without pickle.
+
+Arrays of a file with n graphs, V nodes and E edges in all:
+
+- ``node_offset``, ``edge_offset`` (n + 1,): graph g owns the rows from offset[g] to offset[g + 1];
+- ``node_features`` (V, Dn), or its CSR parts ``node_features_data``, ``_indices``, ``_indptr``, ``_shape``;
+- ``edges`` (E, 2), node indices counted from the first node of the graph;
+- ``edge_features`` (E, De), optional;
+- ``labels`` (V,) numbers or strings, optional; ``labelled`` (V,) bool, optional: which of them count;
+- ``node_weights`` (V,), optional; NaN on all nodes of a graph that has none;
+- ``names`` (n,) strings, optional, "" for none;
+- ``node_feature_names`` (Dn,), ``edge_feature_names`` (De,) strings, optional;
+- any other array with n rows is a per-graph extra.
+
+Any number type that fits will do (float32, int8). A file in a folder may hold one graph and then needs no
+offsets.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import uuid
+import zipfile
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gapcut.data.errors import GraphError, place
+from gapcut.data.graph import Graph
+from gapcut.data.graph_set import GraphSet
+from gapcut.data.labels import typed_values
+from gapcut.typing import AnyArray, IntArray
+
+_CSR = ("node_features_data", "node_features_indices", "node_features_indptr", "node_features_shape")
+_NODES = ("labels", "labelled", "node_weights")
+_NAMES = ("node_feature_names", "edge_feature_names")
+_ROWS = ("node_offset", "edge_offset", "node_features", *_CSR, "edges", "edge_features")
+KNOWN = (*_ROWS, *_NODES, "names", *_NAMES)
+_DAMAGE = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error),
+    *(ValueError, KeyError, TypeError, SyntaxError, RuntimeError, MemoryError),
+)
+"""What numpy and zipfile raise on a file that was cut, altered or made up."""
+
+
+class GraphFileError(ValueError):
+    """One line: which file, what is wrong with it."""
+
+
+def load(path: str | PathLike[str]) -> GraphSet:
+    """Read a file, or a folder's ``.npz`` files in the order of their names.
+
+    Raises FileNotFoundError, or GraphFileError naming the file and the array, graph, node or edge.
+    """
+    place_on_disk = Path(path)
+    if place_on_disk.is_dir():
+        return _load_folder(place_on_disk)
+    if not place_on_disk.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    return _load_file(place_on_disk)
+
+
+def save(graphs: GraphSet, path: str | PathLike[str]) -> None:
+    """Write a set to one file, through a temporary file beside it that is renamed when complete."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target.parent}: no such folder to write {target.name} to")
+    arrays = _to_arrays(graphs)
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+
+
+def _to_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
+    clash = sorted(set(graphs.extras) & set(KNOWN))
+    if clash:
+        raise ValueError(f"a per-graph array cannot be called {clash[0]!r}: the file format uses that name")
+    arrays: dict[str, AnyArray] = {
+        "node_offset": _offsets([g.n_nodes for g in graphs]),
+        "edge_offset": _offsets([g.n_edges for g in graphs]),
+        "edges": _stack([g.edges for g in graphs], (0, 2), np.int64),
+        "edge_features": _stack([g.edge_features for g in graphs], (0, 0), np.float64),
+    }
+    arrays |= _feature_arrays(graphs) | _label_arrays(graphs)
+    if any(g.node_weights is not None for g in graphs):
+        weights = [np.full(g.n_nodes, np.nan) if g.node_weights is None else g.node_weights for g in graphs]
+        arrays["node_weights"] = np.concatenate(weights)
+    if any(g.name is not None for g in graphs):
+        arrays["names"] = np.array([g.name or "" for g in graphs], dtype=np.str_)
+    for key, names in zip(_NAMES, (graphs.node_feature_names, graphs.edge_feature_names), strict=True):
+        if names is not None:
+            arrays[key] = np.array(names, dtype=np.str_)
+    for name, values in graphs.extras.items():
+        if values.dtype.kind not in "biufU":
+            raise ValueError(
+                f"per-graph array {name!r} holds {values.dtype} values: only numbers and strings are saved"
+            )
+        arrays[name] = values
+    return arrays
+
+
+def _feature_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
+    if not any(g.is_sparse for g in graphs):
+        return {"node_features": _stack([g.node_features for g in graphs], (0, 0), np.float64)}
+    stacked = sp.csr_array(sp.vstack([sp.csr_array(g.node_features) for g in graphs], format="csr"))
+    parts = (stacked.data, stacked.indices, stacked.indptr, np.array(stacked.shape, dtype=np.int64))
+    return dict(zip(_CSR, parts, strict=True))
+
+
+def _label_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
+    if all(g.labels is None for g in graphs):
+        return {}
+    labelled = np.concatenate([g.labelled for g in graphs])
+    given = typed_values([v for g in graphs if g.labels is not None for v in g.labels[g.labelled].tolist()])
+    if given.dtype == object:
+        kinds = ", ".join(sorted({type(v).__name__ for v in given.tolist()}))
+        raise ValueError(
+            f"labels of these types cannot be saved ({kinds}): use integers or strings, not a mix"
+        )
+    labels = np.zeros(len(labelled), dtype=given.dtype)
+    labels[labelled] = given
+    return {"labels": labels} if labelled.all() else {"labels": labels, "labelled": labelled}
+
+
+def _offsets(counts: list[int]) -> IntArray:
+    return np.cumsum([0, *counts], dtype=np.int64)
+
+
+def _stack(parts: list[Any], empty: tuple[int, int], dtype: Any) -> AnyArray:
+    return np.concatenate(parts) if parts else np.empty(empty, dtype=dtype)
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+
+def _load_folder(folder: Path) -> GraphSet:
+    files = sorted(folder.glob("*.npz"))
+    if not files:
+        raise GraphFileError(f"{folder}: no .npz file in this folder")
+    sets = [_load_file(file, single=True) for file in files]
+    shared = set.intersection(*(set(s.extras) for s in sets))
+    try:
+        return GraphSet(
+            [graph for graphs in sets for graph in graphs],
+            extras={name: np.concatenate([s.extras[name] for s in sets]) for name in sorted(shared)},
+            node_feature_names=sets[0].node_feature_names,
+            edge_feature_names=sets[0].edge_feature_names,
+        )
+    except ValueError as error:
+        raise GraphFileError(f"{folder}: {error}") from None
+
+
+def _load_file(path: Path, single: bool = False) -> GraphSet:
+    arrays = read_arrays(path)
+    if single and "node_offset" not in arrays and "edge_offset" not in arrays:
+        arrays = _as_set_of_one(arrays, path)
+    try:
+        return _from_arrays(arrays)
+    except ValueError as error:
+        raise GraphFileError(f"{path}: {error}") from None
+
+
+def _as_set_of_one(arrays: dict[str, AnyArray], path: Path) -> dict[str, AnyArray]:
+    rows = {"node_offset": _rows(arrays), "edge_offset": len(np.atleast_1d(arrays.get("edges", np.empty(0))))}
+    extras = {k: v[None] if v.ndim == 0 else v for k, v in arrays.items() if k not in KNOWN}
+    named = {"names": np.array([path.stem])} | {
+        k: np.atleast_1d(v) for k, v in arrays.items() if k == "names"
+    }
+    return arrays | extras | named | {k: np.array([0, n], dtype=np.int64) for k, n in rows.items()}
+
+
+def read_arrays(path: Path) -> dict[str, AnyArray]:
+    """All arrays of an ``.npz``, numbers and strings only; GraphFileError names the file and the array."""
+    if not zipfile.is_zipfile(path):
+        raise GraphFileError(f"{path}: not an .npz file, or cut short")
+    arrays = {}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                arrays[name] = _read_array(archive, name, path)
+            if len(archive.files) != _entries(path, len(archive.files)):
+                raise GraphFileError(f"{path}: damaged .npz file (its directory is incomplete)")
+    except _DAMAGE as error:
+        if isinstance(error, GraphFileError):
+            raise
+        raise GraphFileError(f"{path}: damaged .npz file ({_first_line(error)})") from None
+    return arrays
+
+
+def _entries(path: Path, default: int) -> int:
+    """Number of entries by the end record of the zip file, which numpy does not compare with its own."""
+    with path.open("rb") as stream:
+        stream.seek(-22, os.SEEK_END)
+        record = stream.read()
+    return int.from_bytes(record[10:12], "little") if record.startswith(b"PK\5\6") else default
+
+
+def _read_array(archive: Any, name: str, path: Path) -> AnyArray:
+    try:
+        array = archive[name]
+    except _DAMAGE as error:
+        if "allow_pickle" in str(error):
+            raise GraphFileError(
+                f"{path}: array {name!r} holds pickled Python objects, which are never read"
+            ) from None
+        raise GraphFileError(f"{path}: array {name!r} cannot be read ({_first_line(error)})") from None
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufU":
+        raise GraphFileError(f"{path}: {name!r} is not an array of numbers or strings")
+    return array
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _from_arrays(arrays: dict[str, AnyArray]) -> GraphSet:
+    edges = _need(arrays, "edges")
+    nodes = _node_features(arrays)
+    node_offset = _checked_offset(arrays, "node_offset", nodes.shape[0], "node_features")
+    edge_offset = _checked_offset(arrays, "edge_offset", len(edges), "edges")
+    if len(node_offset) != len(edge_offset):
+        raise ValueError(
+            f"node_offset is for {len(node_offset) - 1} graphs, edge_offset for {len(edge_offset) - 1}"
+        )
+    for key in _NODES:
+        if key in arrays and arrays[key].shape != (nodes.shape[0],):
+            raise ValueError(
+                f"array {key!r} has shape {arrays[key].shape}, but there are {nodes.shape[0]} nodes"
+            )
+    features = arrays.get("edge_features")
+    if features is not None and (features.ndim != 2 or len(features) != len(edges)):
+        raise ValueError(
+            f"array 'edge_features' has shape {features.shape}, but there are {len(edges)} edges"
+        )
+    count = len(node_offset) - 1
+    names = arrays.get("names", np.full(count, ""))
+    if names.shape != (count,):
+        raise ValueError(f"array 'names' has shape {names.shape}, but there are {count} graphs")
+    shared = {k: _closed(v) for k, v in arrays.items()} | {"node_features": nodes, "names": names}
+    return GraphSet(
+        [_graph(shared, g, _span(node_offset, g), _span(edge_offset, g)) for g in range(count)],
+        extras=_extras(arrays, count),
+        node_feature_names=arrays["node_feature_names"].tolist() if "node_feature_names" in arrays else None,
+        edge_feature_names=arrays["edge_feature_names"].tolist() if "edge_feature_names" in arrays else None,
+    )
+
+
+def _graph(arrays: dict[str, Any], index: int, nodes: slice, edges: slice) -> Graph:
+    def part(name: str, rows: slice) -> Any:
+        return arrays[name][rows] if name in arrays else None
+
+    labels, labelled, weights = (part(key, nodes) for key in _NODES)
+    if labels is not None and labelled is not None and not labelled.all():
+        labels = [label if known else None for label, known in zip(labels.tolist(), labelled, strict=True)]
+    if weights is not None and len(weights) and weights.dtype.kind == "f" and np.isnan(weights).all():
+        weights = None
+    name = str(arrays["names"][index]) or None
+    try:
+        return Graph(
+            part("node_features", nodes),
+            part("edges", edges),
+            part("edge_features", edges),
+            labels,
+            weights,
+            name=name,
+        )
+    except GraphError as error:
+        raise error.at(place(index, name)) from None
+
+
+def _node_features(arrays: dict[str, AnyArray]) -> Any:
+    if not any(part in arrays for part in _CSR):
+        features = _need(arrays, "node_features")
+        if features.ndim != 2:
+            raise ValueError(
+                f"array 'node_features' has shape {features.shape}, but must be a table, one row a node"
+            )
+        return _closed(features)
+    data, indices, indptr, shape = (_need(arrays, part) for part in _CSR)
+    if shape.shape != (2,):
+        raise ValueError(f"array 'node_features_shape' has shape {shape.shape}, but must hold two numbers")
+    try:
+        matrix = sp.csr_array(
+            (data.astype(np.float64), indices, indptr), shape=(int(shape[0]), int(shape[1]))
+        )
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"arrays node_features_*: not a CSR matrix ({_first_line(error)})") from None
+    return matrix
+
+
+def _rows(arrays: dict[str, AnyArray]) -> int:
+    if "node_features_shape" in arrays and arrays["node_features_shape"].shape == (2,):
+        return int(arrays["node_features_shape"][0])
+    return len(np.atleast_1d(arrays.get("node_features", np.empty(0))))
+
+
+def _closed(array: AnyArray) -> AnyArray:
+    """float64 and read-only where it holds numbers with a fraction, so that graphs can share its rows."""
+    values = np.array(array, dtype=np.float64) if array.dtype.kind == "f" else array
+    values.flags.writeable = False
+    return values
+
+
+def _checked_offset(arrays: dict[str, AnyArray], key: str, rows: int, what: str) -> IntArray:
+    offset = _need(arrays, key)
+    if offset.ndim != 1 or offset.dtype.kind not in "iu" or not len(offset):
+        raise ValueError(
+            f"array {key!r} must be a row of integers, not {offset.dtype} of shape {offset.shape}"
+        )
+    if offset[0] != 0 or int(offset[-1]) != rows:
+        raise ValueError(
+            f"array {key!r} runs from {offset[0]} to {offset[-1]}, but {what} has rows 0 to {rows}"
+        )
+    if (offset[1:] < offset[:-1]).any():
+        raise ValueError(f"array {key!r} falls after graph {int(np.argmax(offset[1:] < offset[:-1]))}")
+    return offset.astype(np.int64)
+
+
+def _span(offset: IntArray, index: int) -> slice:
+    return slice(int(offset[index]), int(offset[index + 1]))
+
+
+def _need(arrays: dict[str, AnyArray], name: str) -> AnyArray:
+    if name not in arrays:
+        raise ValueError(f"no array {name!r} in this file; it has {', '.join(sorted(arrays)) or 'none'}")
+    return arrays[name]
+
+
+def _extras(arrays: dict[str, AnyArray], count: int) -> dict[str, AnyArray]:
+    extras = {name: values for name, values in arrays.items() if name not in KNOWN}
+    for name, values in extras.items():
+        if values.ndim == 0 or len(values) != count:
+            raise ValueError(
+                f"unknown array {name!r} of shape {values.shape}: known are {', '.join(KNOWN)}, "
+                f"and per-graph arrays with {count} rows"
+            )
+    return extras

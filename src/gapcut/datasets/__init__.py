@@ -1,0 +1,18 @@
+"""Data sets: loaders that take the folder of a data set, and generators that need no files."""
+
+from gapcut.datasets.cornell import load_cornell
+from gapcut.datasets.letters import load_letters
+from gapcut.datasets.planted import PLANTED_CLASSES, make_planted
+from gapcut.datasets.scenes import make_scenes
+from gapcut.datasets.snakes import load_snakes
+from gapcut.datasets.tables import load_tables
+
+__all__ = [
+    "PLANTED_CLASSES",
+    "load_cornell",
+    "load_letters",
+    "load_snakes",
+    "load_tables",
+    "make_planted",
+    "make_scenes",
+]

@@ -1,0 +1,47 @@
+"""Put edge feature columns on a common scale without moving their zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from gapcut.data import Graph
+from gapcut.features.base import Columns, Step, choice
+from gapcut.features.ranges import ColumnRanges
+from gapcut.typing import FloatArray, IntArray
+
+
+class EdgeScaler(Step):
+    """Edge columns that vary in training, divided by their largest absolute value in training.
+
+    Signs stay as they are. Constant columns are dropped, since the constant edge feature stands for them;
+    with ``keep_constant`` (there is none) only columns of zeros are.
+    """
+
+    settings = ("keep_constant",)
+    learned = ("kept", "peak")
+
+    kept: IntArray
+    peak: FloatArray
+
+    def __init__(self, keep_constant: bool = False) -> None:
+        self.keep_constant = choice("keep_constant", keep_constant, (True, False))
+
+    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+        ranges = ColumnRanges.of((g.edge_features for g in graphs), len(columns.edge))
+        self.kept = np.flatnonzero(~(ranges.zero if self.keep_constant else ranges.constant)).astype(np.int64)
+        self.peak = ranges.peak[self.kept]
+        return self
+
+    def transform(self, graph: Graph) -> Graph:
+        with np.errstate(over="ignore"):  # an infinite quotient is refused by the graph, with its place
+            return graph.with_features(edge_features=graph.edge_features[:, self.kept] / self.peak)
+
+    def rename(self, columns: Columns) -> Columns:
+        return Columns(columns.node, tuple(columns.edge[i] for i in self.kept))
+
+    def check(self, columns: Columns) -> None:
+        self._demand_columns("kept", len(columns.edge), "peak")
+        self._demand(bool((self.peak > 0).all()), "a scale is not positive")

@@ -1,0 +1,84 @@
+"""Incidence features: what a node's edges sum to, as features of the node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from gapcut.data import Graph
+from gapcut.features.base import Columns, Step, choice
+from gapcut.features.intercept import append_columns
+from gapcut.features.ranges import ColumnRanges
+from gapcut.typing import AnyArray, FloatArray
+
+
+class Incidence(Step):
+    """Adds ``out_d(u) = sum_{(u,v)} phi_d(u,v)`` and ``in_d(u) = sum_{(v,u)} phi_d(v,u)`` to the node
+    features.
+
+    With them a sign constraint on pairwise weights costs no expressiveness: adding ``m_d`` to every pairwise
+    weight of feature d and ``-m_d / 2`` to every unary weight of ``out_d`` and ``in_d`` leaves the score of
+    every labeling as it was. ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum;
+    ``"standard"`` also divides by its standard deviation. (Centred, the identity holds up to a constant for
+    each graph.)
+    """
+
+    settings = ("scale",)
+    learned = ("mean", "deviation")
+
+    mean: FloatArray
+    deviation: FloatArray
+
+    def __init__(self, scale: str = "none") -> None:
+        self.scale = choice("incidence_scale", scale, ("none", "center", "standard"))
+
+    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+        width = 2 * len(columns.edge)
+        self.mean, self.deviation = np.zeros(width), np.ones(width)
+        rows = sum(g.n_nodes for g in graphs)
+        if self.scale == "none" or not rows:
+            return self
+        sums = [incidence_sums(g) for g in graphs]
+        # columns over their peak: squares of large sums stay finite
+        ranges = ColumnRanges.of(sums, width)
+        peak = np.where(ranges.zero, 1.0, ranges.peak)
+        mean = sum(((s / peak).sum(axis=0) for s in sums), np.zeros(width)) / rows
+        self.mean = mean * peak
+        if self.scale == "standard":
+            squares = sum((((s / peak - mean) ** 2).sum(axis=0) for s in sums), np.zeros(width))
+            deviation = np.sqrt(squares / rows) * peak
+            self.deviation = np.where(ranges.constant | (deviation == 0.0), 1.0, deviation)
+        return self
+
+    def transform(self, graph: Graph) -> Graph:
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by the graph, with its place
+            return graph.with_features(
+                append_columns(graph, (incidence_sums(graph) - self.mean) / self.deviation)
+            )
+
+    def rename(self, columns: Columns) -> Columns:
+        sums = [f"{end} {name}" for end in ("out", "in") for name in columns.edge]
+        return Columns((*columns.node, *sums), columns.edge)
+
+    def check(self, columns: Columns) -> None:
+        for name in self.learned:
+            self._demand(
+                len(getattr(self, name)) == 2 * len(columns.edge), f"{name} is not for these edge features"
+            )
+        self._demand(bool((self.deviation > 0).all()), "a scale is not positive")
+
+
+def incidence_sums(graph: Graph) -> FloatArray:
+    """(V, 2 De) sums of the edge features over outgoing, then over incoming edges of each node."""
+    return np.hstack([_sum_at(graph, end) for end in (0, 1)])
+
+
+def _sum_at(graph: Graph, end: int) -> AnyArray:
+    ones = np.ones(graph.n_edges)
+    at = (graph.edges[:, end], np.arange(graph.n_edges))
+    incidence = sp.csr_array((ones, at), shape=(graph.n_nodes, graph.n_edges))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(incidence @ graph.edge_features)

@@ -1,0 +1,180 @@
+"""From raw graphs to what a model sees: the feature steps in their order, saved with the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from gapcut.data import Graph, GraphError, GraphSet
+from gapcut.features.base import Columns, State, Step, choice
+from gapcut.features.degree import DegreeScaler
+from gapcut.features.edge_scale import EdgeScaler
+from gapcut.features.incidence import Incidence
+from gapcut.features.intercept import Intercept
+from gapcut.features.lift import SignLift
+from gapcut.features.standardize import NodeStandardizer
+from gapcut.features.stumps import QuantileStumps
+from gapcut.typing import AnyArray
+
+STEPS: dict[str, type[Step]] = {
+    "nodes": NodeStandardizer,
+    "stumps": QuantileStumps,
+    "edges": EdgeScaler,
+    "lift": SignLift,
+    "intercept": Intercept,
+    "degree": DegreeScaler,
+    "incidence": Incidence,
+}
+"""The steps in the order in which they run."""
+
+
+class FeaturePipeline:
+    """Raw graph in, model-ready graph out.
+
+    - ``standardize``: node columns centred and scaled (True), only scaled (``"scale"``, keeps sparse input
+      sparse), or left as they are (False). Unless False, edge columns are divided by their largest absolute
+      value and columns that are constant in training are dropped.
+    - ``edge_lift``: ``"auto"`` splits edge columns that are negative somewhere in training into positive and
+      negative part, ``"all"`` splits every column, ``"stumps"`` replaces columns by quantile stumps,
+      ``"none"`` keeps signs.
+    - ``incidence``: sums of the outgoing and of the incoming edge features as node features.
+    - ``intercept``: a constant node column and a constant edge feature.
+    - ``degree_scale``: edge features divided by the graph's mean degree (``"graph"``), by the degrees of the
+      two ends (``"node"``), or not (``"none"``); the constant edge feature and the sums follow.
+    - ``incidence_scale``: the sums as they are (``"none"``), centred (``"center"``) or standardised
+      (``"standard"``).
+    - ``n_thresholds``: stumps a feature.
+
+    What a weight costs depends on the scale of its column, so each of these changes what ``C`` means. With
+    ``standardize=False, edge_lift="none", incidence=False, intercept=False`` features are used as given.
+    Steps see the whole graph, unlabelled nodes included. After training every edge feature is >= 0 unless
+    ``edge_lift="none"``.
+    """
+
+    def __init__(
+        self,
+        standardize: bool | str = True,
+        edge_lift: str = "auto",
+        incidence: bool = True,
+        intercept: bool = True,
+        *,
+        degree_scale: str = "none",
+        incidence_scale: str = "none",
+        n_thresholds: int = 10,
+    ) -> None:
+        choice("standardize", standardize, (True, False, "scale"))
+        choice("edge_lift", edge_lift, ("auto", "all", "none", "stumps"))
+        choice("incidence", incidence, (True, False))
+        choice("intercept", intercept, (True, False))
+        choice("degree_scale", degree_scale, ("none", "graph", "node"))
+        choice("incidence_scale", incidence_scale, ("none", "center", "standard"))
+        stumps = edge_lift == "stumps"
+        chosen: dict[str, Step | None] = {
+            "nodes": NodeStandardizer(standardize, keep_constant=not intercept) if standardize else None,
+            "stumps": QuantileStumps(n_thresholds) if stumps else None,
+            "edges": EdgeScaler(keep_constant=not intercept) if standardize and not stumps else None,
+            "lift": SignLift(edge_lift) if edge_lift in ("auto", "all") else None,
+            "intercept": Intercept() if intercept else None,
+            "degree": DegreeScaler(degree_scale) if degree_scale != "none" else None,
+            "incidence": Incidence(incidence_scale) if incidence else None,
+        }
+        self.steps: dict[str, Step] = {name: step for name in STEPS if (step := chosen[name]) is not None}
+        self._raw: Columns | None = None
+
+    def fit(self, graphs: Sequence[Graph]) -> Self:
+        """Learn from raw training graphs; column names are taken from a GraphSet that has them."""
+        self.fit_transform(graphs)
+        return self
+
+    def fit_transform(self, graphs: Sequence[Graph]) -> list[Graph]:
+        """Fit, and return the training graphs model-ready."""
+        known = graphs if isinstance(graphs, GraphSet) else GraphSet(graphs)
+        if not len(known):
+            raise ValueError("no graphs were given: at least one is needed to learn the feature steps")
+        names = Columns(
+            known.node_feature_names or tuple(f"node[{i}]" for i in range(known[0].node_dim)),
+            known.edge_feature_names or tuple(f"edge[{i}]" for i in range(known[0].edge_dim)),
+        )
+        ready, columns = list(known), names
+        for step in self.steps.values():
+            step.fit(ready, columns)
+            ready, columns = [step.transform(graph) for graph in ready], step.rename(columns)
+        self._raw = names
+        return ready
+
+    def transform(self, graph: Graph) -> Graph:
+        """A raw graph, model-ready: labels, weights and name stay."""
+        graph = self._with_raw_columns(graph)
+        for step in self.steps.values():
+            graph = step.transform(graph)
+        return graph
+
+    @property
+    def raw_columns(self) -> Columns:
+        """Names of the raw node and edge feature columns."""
+        if self._raw is None:
+            raise NotFittedError(
+                "the feature pipeline is not fitted yet: call fit with training graphs first"
+            )
+        return self._raw
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """(Dn',) names of the node feature columns that the model sees."""
+        return self._columns().node
+
+    @property
+    def edge_names(self) -> tuple[str, ...]:
+        """(De',) names of the edge feature columns that the model sees."""
+        return self._columns().edge
+
+    def to_state(self) -> State:
+        """Everything as plain arrays and a JSON-able dict."""
+        raw = self.raw_columns
+        arrays: dict[str, AnyArray] = {}
+        meta: dict[str, Any] = {"node": list(raw.node), "edge": list(raw.edge), "steps": {}}
+        for name, step in self.steps.items():
+            learned, settings = step.to_state()
+            arrays |= {f"{name}.{key}": value for key, value in learned.items()}
+            meta["steps"][name] = settings
+        return arrays, meta
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, AnyArray], meta: dict[str, Any]) -> FeaturePipeline:
+        """Inverse of :meth:`to_state`; raises ValueError on state that is incomplete or inconsistent."""
+        try:
+            columns = Columns(tuple(map(str, meta["node"])), tuple(map(str, meta["edge"])))
+            saved = dict(meta["steps"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("feature pipeline: saved state lacks column names or steps") from None
+        unknown = sorted(set(saved) - set(STEPS))
+        if unknown:
+            raise ValueError(f"feature pipeline: unknown step {unknown[0]!r}; known are {', '.join(STEPS)}")
+        pipeline = cls()
+        pipeline.steps, pipeline._raw = {}, columns
+        for name in (name for name in STEPS if name in saved):
+            prefix = f"{name}."
+            own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+            step = STEPS[name].from_state(own, dict(saved[name]))
+            step.check(columns)
+            pipeline.steps[name], columns = step, step.rename(columns)
+        return pipeline
+
+    def _columns(self) -> Columns:
+        columns = self.raw_columns
+        for step in self.steps.values():
+            columns = step.rename(columns)
+        return columns
+
+    def _with_raw_columns(self, graph: Graph) -> Graph:
+        raw = self.raw_columns
+        if graph.edge_dim == 0 and not graph.n_edges and raw.edge:
+            graph = graph.with_features(edge_features=np.empty((0, len(raw.edge))))
+        for found, names, kind in ((graph.node_dim, raw.node, "node"), (graph.edge_dim, raw.edge, "edge")):
+            if found != len(names):
+                detail = f"{found} {kind} features, but the training graphs had {len(names)}"
+                raise GraphError(detail, "graph" if graph.name is None else f"graph {graph.name!r}")
+        return graph

@@ -1,0 +1,104 @@
+"""Put node feature columns on a common scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from gapcut.data import Graph
+from gapcut.features.base import Columns, Step, choice
+from gapcut.features.ranges import ColumnRanges
+from gapcut.typing import FloatArray, IntArray
+
+DENSE_LIMIT = 2 << 30
+"""Bytes of node features that sparse input may become by being centred."""
+
+
+class NodeStandardizer(Step):
+    """Node columns that vary in training, centred and scaled (``mode=True``) or only scaled
+    (``mode="scale"``).
+
+    ``True``: mean 0 and standard deviation 1 over all training nodes; sparse input becomes dense.
+    ``"scale"``: largest absolute value 1 in training; sparse input stays sparse. Columns that are constant in
+    training are dropped; with ``keep_constant`` (there is no intercept to stand for them) and ``"scale"``
+    only columns of zeros are.
+
+    Sparse and dense input give the same numbers.
+    """
+
+    settings = ("mode", "keep_constant")
+    learned = ("kept", "peak", "mean", "deviation")
+
+    kept: IntArray
+    peak: FloatArray
+    mean: FloatArray
+    deviation: FloatArray
+
+    def __init__(self, mode: bool | str = True, keep_constant: bool = False) -> None:
+        self.mode = choice("standardize", mode, (True, "scale"))
+        self.keep_constant = choice("keep_constant", keep_constant, (True, False))
+
+    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+        if self.mode is True and any(g.is_sparse for g in graphs):
+            _refuse_huge(
+                sum(g.n_nodes for g in graphs), len(columns.node), "the training graphs' node features"
+            )
+        ranges = ColumnRanges.of((g.node_features for g in graphs), len(columns.node))
+        drop = ranges.zero if self.mode == "scale" and self.keep_constant else ranges.constant
+        self.kept = np.flatnonzero(~drop).astype(np.int64)
+        self.peak = ranges.peak[self.kept]
+        self.mean, self.deviation = np.zeros(len(self.kept)), np.ones(len(self.kept))
+        if self.mode is True:
+            self._fit_moments(graphs)
+        return self
+
+    def _fit_moments(self, graphs: Sequence[Graph]) -> None:
+        """Mean and deviation of the columns divided by their peak, in two passes: neither can overflow."""
+        rows = max(1, sum(g.n_nodes for g in graphs))
+        total = np.zeros(len(self.kept))
+        for graph in graphs:
+            total += self._scaled(graph).sum(axis=0)
+        self.mean = total / rows
+        squares = np.zeros(len(self.kept))
+        for graph in graphs:
+            squares += ((self._scaled(graph) - self.mean) ** 2).sum(axis=0)
+        self.deviation = np.sqrt(squares / rows)
+
+    def transform(self, graph: Graph) -> Graph:
+        if self.mode == "scale":
+            return graph.with_features(self._scaled(graph))
+        if graph.is_sparse:
+            _refuse_huge(graph.n_nodes, graph.node_dim, "a graph's node features")
+        with np.errstate(over="ignore"):  # an infinite quotient is refused by the graph, with its place
+            return graph.with_features((self._scaled(graph) - self.mean) / self.deviation)
+
+    def _scaled(self, graph: Graph) -> Any:
+        """Kept columns over their peak; dense if the mode centres them."""
+        features: Any = graph.node_features
+        with np.errstate(over="ignore"):
+            if not graph.is_sparse:
+                return features[:, self.kept] / self.peak
+            if self.mode is True:
+                return features.toarray()[:, self.kept] / self.peak
+            scaled = sp.csr_array(features[:, self.kept], copy=True)
+            scaled.data = scaled.data / self.peak[scaled.indices]
+            return scaled
+
+    def rename(self, columns: Columns) -> Columns:
+        return Columns(tuple(columns.node[i] for i in self.kept), columns.edge)
+
+    def check(self, columns: Columns) -> None:
+        self._demand_columns("kept", len(columns.node), "peak", "mean", "deviation")
+        self._demand(bool((self.peak > 0).all() and (self.deviation > 0).all()), "a scale is not positive")
+
+
+def _refuse_huge(rows: int, columns: int, what: str) -> None:
+    size = 8 * rows * columns
+    if size > DENSE_LIMIT:
+        raise ValueError(
+            f"centring would make {what} dense, {rows} x {columns} = {size / 2**30:.1f} GiB: "
+            f'use standardize="scale", which keeps them sparse'
+        )

@@ -1,0 +1,159 @@
+"""Discrete energies with full pairwise tables, checked once and packed for the core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gapcut import _core
+from gapcut.inference.packing import check_edges, finite_sum, pack_tables, pack_unaries
+from gapcut.typing import FloatArray, Int32Array, IntArray
+
+LARGEST_SUM = 1e290
+"""The magnitudes of all finite entries must sum to less than this, so that no sum in a solver overflows."""
+
+
+class Energy:
+    """``U(y) = sum_u unaries[u][y_u] + sum_{e=(u,v)} tables[e][y_u, y_v]``, to be minimised over ``y``.
+
+    Parameters
+    ----------
+    unaries : (V, K) array, or a list of V 1-D arrays whose lengths are the label counts (they may differ).
+    edges : (E, 2) integers. Edges may repeat, in either direction: their tables add up. No self loops.
+    tables : (E, K, K) array, a list of E 2-D arrays (label count of the first node x label count of the
+        second), or one (K, K) array that all edges share. May be None where there are no edges.
+    cliques : not supported yet; must be None or empty.
+
+    Entries are finite, or +inf for what is forbidden. Everything is float64; contiguous float64 arrays are
+    not copied, so do not change them while the energy is in use. ``ValueError`` names the node or edge of a
+    bad entry.
+    """
+
+    def __init__(
+        self,
+        unaries: ArrayLike | Sequence[ArrayLike],
+        edges: ArrayLike | None = None,
+        tables: ArrayLike | Sequence[ArrayLike] | None = None,
+        cliques: Iterable[Any] | None = None,
+    ) -> None:
+        if cliques is not None and len(list(cliques)) > 0:
+            raise ValueError("Energy takes no cliques yet: only unary and pairwise terms; leave cliques=None")
+        self._labels, self._unary_at, self._unary = pack_unaries(unaries)
+        self._edges = check_edges(edges, len(self._labels))
+        self._table_at, self._tables = pack_tables(tables, self._edges, self._labels)
+        self._check_sum()
+        self._native = self._bind()
+
+    def _bind(self) -> _core.PairwiseEnergy:
+        return _core.PairwiseEnergy(
+            self._labels,
+            self._unary_at,
+            self._unary,
+            np.ascontiguousarray(self._edges[:, 0], dtype=np.int32),
+            np.ascontiguousarray(self._edges[:, 1], dtype=np.int32),
+            self._table_at,
+            self._tables,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._native = self._bind()
+
+    @property
+    def n_nodes(self) -> int:
+        """V."""
+        return len(self._labels)
+
+    @property
+    def n_edges(self) -> int:
+        """E, repeated edges counted."""
+        return len(self._edges)
+
+    @property
+    def n_labels(self) -> IntArray:
+        """(V,) label counts."""
+        return self._labels.astype(np.int64)
+
+    @property
+    def edges(self) -> IntArray:
+        """(E, 2) as given."""
+        return self._edges
+
+    @property
+    def native(self) -> _core.PairwiseEnergy:
+        """The core's view of this energy, for solvers."""
+        return self._native
+
+    def unary(self, node: int) -> FloatArray:
+        """(K_u,) entries of one node."""
+        return self._unary[self._unary_at[node] : self._unary_at[node + 1]]
+
+    def table(self, edge: int) -> FloatArray:
+        """(K_u, K_v) entries of one edge ``(u, v)``."""
+        u, v = self._edges[edge]
+        shape = (int(self._labels[u]), int(self._labels[v]))
+        start = self._table_at[edge]
+        return self._tables[start : start + shape[0] * shape[1]].reshape(shape)
+
+    def log_labelings(self) -> float:
+        """Natural logarithm of the number of labelings."""
+        return float(np.log(self._labels).sum())
+
+    def check_labels(self, labels: ArrayLike) -> Int32Array:
+        """(V,) labels as the core takes them; ``ValueError`` if the length or a label is out of range."""
+        y = np.asarray(labels)
+        if y.shape != (self.n_nodes,):
+            raise ValueError(f"labels have shape {y.shape}, expected ({self.n_nodes},): one label per node")
+        if y.size and y.dtype.kind not in "iub":
+            raise ValueError(f"labels must be integers, got {y.dtype}")
+        y = y.astype(np.int64)
+        wrong = np.flatnonzero((y < 0) | (y >= self._labels))
+        if len(wrong):
+            u = int(wrong[0])
+            raise ValueError(f"node {u} has label {y[u]}, but its labels are 0..{self._labels[u] - 1}")
+        return y.astype(np.int32)
+
+    def terms(self, labels: ArrayLike) -> FloatArray:
+        """(V + E,) the terms of ``U(labels)``, nodes first."""
+        return np.asarray(self._native.terms(self.check_labels(labels)))
+
+    def energy(self, labels: ArrayLike) -> float:
+        """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
+        return math.fsum(self.terms(labels))
+
+    def part(self, nodes: IntArray, edges: IntArray) -> Energy:
+        """The energy of these nodes (ascending) and these edges, which must join them; nodes renumbered."""
+        return Energy(
+            [self.unary(int(u)) for u in nodes],
+            np.searchsorted(nodes, self._edges[edges]),
+            [self.table(int(e)) for e in edges],
+        )
+
+    def _check_sum(self) -> None:
+        with np.errstate(over="ignore"):
+            total = finite_sum(self._unary)
+            if len(self._tables):
+                repeats = self.n_edges if self._shares_table() else 1
+                total += finite_sum(self._tables) * repeats
+        if not total < LARGEST_SUM:
+            raise ValueError(
+                f"the entries are too large: the finite ones sum to {total:g} in magnitude, sums in float64 "
+                f"need less than {LARGEST_SUM:g}; rescale them, or use inf for what is forbidden"
+            )
+
+    def _shares_table(self) -> bool:
+        return self.n_edges > 1 and not self._table_at.any()
+
+    def __repr__(self) -> str:
+        counts = np.unique(self._labels)
+        labels = (
+            "no" if not len(counts) else f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+        )
+        return f"Energy({self.n_nodes} nodes, {self.n_edges} edges, {labels} labels)"

@@ -1,0 +1,48 @@
+"""Sequential tree-reweighted message passing (Kolmogorov 2006): bound and labeling."""
+
+from __future__ import annotations
+
+import math
+
+from gapcut import _core
+from gapcut.inference.energy import Energy
+from gapcut.inference.methods.base import Clock
+from gapcut.inference.solution import TOLERANCE, Found
+
+
+def trws(
+    energy: Energy,
+    clock: Clock,
+    *,
+    max_sweeps: int = 1000,
+    tolerance: float = TOLERANCE,
+    patience: int = 10,
+    least_progress: float = 5e-3,
+    order: str = "breadth-first",
+) -> Found:
+    """Sweep every component until its gap is closed, or ``max_sweeps``, or it stalls.
+
+    ``tolerance``: closed when energy - bound <= tolerance * sum of the magnitudes of the labeling's terms.
+    Stalled: in ``patience`` sweeps neither the bound nor the energy gained ``least_progress`` of the gap
+    left. ``order`` of the nodes: ``"breadth-first"`` or ``"index"``. Forests are solved exactly.
+    """
+    result = run_trws(energy, clock, max_sweeps, tolerance, patience, least_progress, order)
+    return Found(result.labels, result.bound, result.stopped)
+
+
+def run_trws(
+    energy: Energy,
+    clock: Clock,
+    max_sweeps: int = 1000,
+    tolerance: float = TOLERANCE,
+    patience: int = 10,
+    least_progress: float = 5e-3,
+    order: str = "breadth-first",
+) -> _core.TrwsResult:
+    """The core's result, with bounds by component; the settings of :func:`trws`."""
+    if max_sweeps < 1 or patience < 1:
+        raise ValueError(f"max_sweeps and patience must be at least 1, got {max_sweeps} and {patience}")
+    for name, value in (("tolerance", tolerance), ("least_progress", least_progress)):
+        if not (value >= 0 and math.isfinite(value)):
+            raise ValueError(f"{name} must be a finite number >= 0, got {value}")
+    return _core.trws(energy.native, clock.left, max_sweeps, tolerance, patience, least_progress, order)

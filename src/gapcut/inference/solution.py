@@ -1,0 +1,67 @@
+"""What solving an energy returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gapcut.inference.energy import Energy
+from gapcut.typing import Int32Array, IntArray
+
+Status = Literal["optimal", "feasible", "stopped", "infeasible"]
+
+TOLERANCE = 1e-9
+"""A gap is closed when ``energy - bound <= TOLERANCE * sum of the magnitudes of the labeling's terms``."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A labeling and what is proven about it.
+
+    ``labels`` (V,) int64; ``energy`` is ``U(labels)`` in float64; ``bound <= min U``, rounding paid for;
+    ``gap = energy - bound``, never negative. ``status``:
+
+    - ``"optimal"``: the gap is closed, up to ``TOLERANCE`` relative to the terms of the energy;
+    - ``"feasible"``: the bound is valid, the gap is open (``energy`` is inf where no allowed labeling was
+    found);
+    - ``"stopped"``: the same, and the time limit ended the search;
+    - ``"infeasible"``: every labeling is forbidden, proven; ``energy`` and ``bound`` are inf, ``gap`` is 0.
+    """
+
+    labels: IntArray
+    energy: float
+    bound: float
+    gap: float
+    status: Status
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method hands back: a labeling, a valid lower bound (+inf: infeasible), whether time ran out."""
+
+    labels: IntArray | Int32Array
+    bound: float
+    out_of_time: bool = False
+
+
+def closed(energy: Energy, labels: IntArray | Int32Array, value: float, bound: float) -> bool:
+    """Whether the gap of ``labels`` with energy ``value`` counts as closed."""
+    if value == np.inf:
+        return bound == np.inf
+    return bool(value - bound <= TOLERANCE * np.abs(energy.terms(labels)).sum())
+
+
+def solution(energy: Energy, found: Found, seconds: float) -> Solution:
+    """Judge what a method found; the energy is recomputed here, whatever the method believed."""
+    labels = np.asarray(found.labels, dtype=np.int64)
+    value = energy.energy(labels)
+    labels.setflags(write=False)
+    if found.bound == np.inf:
+        return Solution(labels, np.inf, np.inf, 0.0, "infeasible", seconds)
+    status: Status = "stopped" if found.out_of_time else "feasible"
+    if closed(energy, labels, value, found.bound):
+        status = "optimal"
+    return Solution(labels, value, found.bound, value - found.bound, status, seconds)

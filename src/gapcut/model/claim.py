@@ -1,0 +1,130 @@
+"""Does a model's certificate hold? Both ends are computed again from the training data, trusting nothing in
+the model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gapcut.certificates import Certificate, primal_bound
+from gapcut.data import Graph
+from gapcut.learners.base import Callback, Limits, Record
+from gapcut.model.fitted import FittedModel
+from gapcut.model.settings import Settings
+from gapcut.model.training import build_problem, labelled_part, make_learner, make_oracle, summary
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+Verdict = Literal["holds", "not reproduced", "violated"]
+
+_SAME = 1e-9
+"""Relative difference below which two computations of one bound count as equal."""
+
+
+@dataclass(frozen=True)
+class ClaimCheck:
+    """Claimed and recomputed ends of a certificate.
+
+    ``upper``: proven upper bound of the objective at the stored weights, from one pass of exact oracles.
+    ``lower``: proven by a new training run that did not see the model. ``best_upper``: the smallest objective
+    that anyone found. ``same_data``: whether the data are those the model was trained on. ``verdict``:
+    "holds" if both ends were reached again, "violated" if one is disproved, "not reproduced" if the new run
+    ended before it had proven the lower end. ``reason`` says which, in words.
+    """
+
+    claimed: Certificate
+    upper: float
+    lower: float
+    best_upper: float
+    same_data: bool
+    verdict: Verdict
+    reason: str
+    seconds: float
+
+
+def check_claim(
+    model: FittedModel,
+    settings: Settings,
+    graphs: Sequence[Graph],
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> ClaimCheck:
+    """Recompute both ends of ``model.certificate`` on raw labelled graphs, within ``time_limit`` seconds.
+
+    A lower bound cannot be read off the weights: it is proven again from nothing, and the run stops as soon
+    as it reaches the claimed value or finds a model that is better than it.
+    """
+    start = time.monotonic()
+    claimed = model.certificate
+    data = labelled_part([model.pipeline.transform(g) for g in graphs], model.coder, model.pipeline)
+    problem = build_problem(data, settings)
+    same_data = summary(data, problem) == model.data
+    weights = problem.compact(model.unary, model.pairwise)
+    outside = _outside(problem, model, weights)
+    if outside:
+        seconds = time.monotonic() - start
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, same_data, "violated", outside, seconds)
+    oracle = make_oracle(data, problem, settings)
+    upper, rounding = primal_bound(problem, weights, oracle.total(weights), oracle.exact)
+    lower, best_upper = -np.inf, upper
+
+    def watch(record: Record) -> bool:
+        nonlocal lower, best_upper
+        lower, best_upper = max(lower, record.lower), min(best_upper, record.upper)
+        stop = callback(record) if callback is not None else False
+        return bool(stop) or lower >= _less(claimed.lower) or best_upper < _less(claimed.lower)
+
+    if upper >= _less(claimed.lower):
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - start))
+        limits = Limits(gap=0.0, max_passes=None, time_limit=left)
+        result = make_learner(settings).run(problem, oracle, limits, watch)
+        lower, best_upper = max(lower, result.lower), min(best_upper, result.upper)
+    verdict, reason = _verdict(claimed, upper - rounding, upper, lower, best_upper)
+    if not same_data:
+        reason += "; the data are not those the model was trained on"
+    return ClaimCheck(
+        claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start
+    )
+
+
+def _verdict(
+    claimed: Certificate, objective: float, upper: float, lower: float, best_upper: float
+) -> tuple[Verdict, str]:
+    if objective > _more(claimed.upper):
+        return (
+            "violated",
+            f"the objective of the stored weights is at least {objective:.9g}, above the claimed upper end",
+        )
+    if best_upper < _less(claimed.lower):
+        return "violated", f"weights with objective {best_upper:.9g} exist, below the claimed lower end"
+    if upper > _more(claimed.upper):
+        return "not reproduced", f"the upper end was proven only to {upper:.9g}"
+    if lower < _less(claimed.lower):
+        return (
+            "not reproduced",
+            f"the lower end was proven only to {lower:.9g}: allow more time (--time-limit)",
+        )
+    return "holds", "both ends were proven again"
+
+
+def _outside(problem: LearningProblem, model: FittedModel, weights: FloatArray) -> str:
+    """Why the stored weights are no point of the problem's domain, or nothing."""
+    back = problem.expand(weights)
+    if not (np.array_equal(back[0], model.unary) and np.array_equal(back[1], model.pairwise)):
+        return "a stored weight is not zero where the problem of these data fixes it at zero"
+    if np.any(weights < problem.lower) or np.any(weights > problem.upper):
+        return "a stored weight breaks its sign constraint or its frozen value"
+    return ""
+
+
+def _less(value: float) -> float:
+    return value - _SAME * abs(value)
+
+
+def _more(value: float) -> float:
+    return value + _SAME * abs(value)

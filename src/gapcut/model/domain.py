@@ -1,0 +1,119 @@
+"""Which weights are sign constrained (the set P of the paper), and which are frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapcut.typing import AnyArray, BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class WeightShape:
+    """Sizes of the weights: unary (K, Dn), pairwise (K, K, De)."""
+
+    n_labels: int
+    node_dim: int
+    edge_dim: int
+
+    @property
+    def unary(self) -> tuple[int, int]:
+        return (self.n_labels, self.node_dim)
+
+    @property
+    def pairwise(self) -> tuple[int, int, int]:
+        return (self.n_labels, self.n_labels, self.edge_dim)
+
+    def _block(self, name: str) -> tuple[int, ...]:
+        return self.unary if name == "unary" else self.pairwise
+
+
+def weight_box(
+    shape: WeightShape, nonnegative: Any, frozen: Any, *, free_pairwise: bool, oracle: str
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bound of every weight, ``[unary | pairwise]`` flat.
+
+    ``nonnegative``: "pairwise", "none", a boolean array (K, K, De) or its flat form, or a mapping with
+    boolean arrays "unary" (K, Dn) and "pairwise". ``frozen``: None, or a mapping with float arrays "unary"
+    and "pairwise"; NaN entries are learned, the others stay at the given value. ``free_pairwise``: whether
+    the oracle can work with negative pairwise weights. Raises ValueError with the reason for anything else.
+    """
+    masks = _nonnegative_masks(shape, nonnegative)
+    values = _frozen_values(shape, frozen)
+    lower, upper = [], []
+    for name in ("unary", "pairwise"):
+        fixed = ~np.isnan(values[name])
+        low = np.where(masks[name], 0.0, -np.inf)
+        lower.append(np.where(fixed, values[name], low).ravel())
+        upper.append(np.where(fixed, values[name], np.inf).ravel())
+    if not free_pairwise:
+        _require_nonnegative(shape, lower[1], values["pairwise"].ravel(), oracle)
+    return np.concatenate(lower), np.concatenate(upper)
+
+
+def _nonnegative_masks(shape: WeightShape, nonnegative: Any) -> dict[str, BoolArray]:
+    masks = {"unary": np.zeros(shape.unary, dtype=bool), "pairwise": np.ones(shape.pairwise, dtype=bool)}
+    if isinstance(nonnegative, str):
+        if nonnegative not in ("pairwise", "none"):
+            raise ValueError(
+                f"nonnegative={nonnegative!r} is unknown: use 'pairwise', 'none', a boolean array of shape "
+                f"{shape.pairwise}, or a mapping with arrays 'unary' and 'pairwise'"
+            )
+        masks["pairwise"][:] = nonnegative == "pairwise"
+        return masks
+    given = nonnegative if isinstance(nonnegative, Mapping) else {"pairwise": nonnegative}
+    for name, value in given.items():
+        array = _shaped(value, shape, name, "nonnegative")
+        if array.dtype != np.bool_:
+            raise ValueError(f"nonnegative[{name!r}] must be boolean, not {array.dtype}")
+        masks[name] = array
+    return masks
+
+
+def _frozen_values(shape: WeightShape, frozen: Any) -> dict[str, FloatArray]:
+    values = {name: np.full(shape._block(name), np.nan) for name in ("unary", "pairwise")}
+    if frozen is None:
+        return values
+    if not isinstance(frozen, Mapping):
+        raise ValueError(
+            "frozen must be a mapping with arrays 'unary' and/or 'pairwise'; NaN entries are learned"
+        )
+    for name, value in frozen.items():
+        array = _shaped(value, shape, name, "frozen", dtype=np.float64)
+        if np.isinf(array).any():
+            raise ValueError(f"frozen[{name!r}] contains an infinite value: use NaN for weights to learn")
+        values[name] = array
+    return values
+
+
+def _shaped(value: Any, shape: WeightShape, name: Any, argument: str, dtype: Any = None) -> AnyArray:
+    if name not in ("unary", "pairwise"):
+        raise ValueError(f"{argument} has the key {name!r}: only 'unary' and 'pairwise' exist")
+    expected = shape._block(name)
+    try:
+        array = np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError(f"{argument}[{name!r}] is not an array of numbers of shape {expected}") from None
+    if array.shape != expected and array.shape != (int(np.prod(expected)),):
+        raise ValueError(
+            f"{argument}[{name!r}] has shape {array.shape}, but the model's weights have shape {expected} "
+            "(after the feature steps; see pipeline_.node_names and pipeline_.edge_names) or its flat form"
+        )
+    return array.reshape(expected)
+
+
+def _require_nonnegative(shape: WeightShape, lower: FloatArray, frozen: FloatArray, oracle: str) -> None:
+    bad = np.flatnonzero(lower < 0)
+    if not len(bad):
+        return
+    k, m, d = (int(i) for i in np.unravel_index(bad[0], shape.pairwise))
+    what = "frozen below zero" if frozen[bad[0]] < 0 else "free of the sign constraint"
+    raise ValueError(
+        f"pairwise weight ({k}, {m}, {d}) is {what}, but oracle={oracle!r} is one min cut, which is exact "
+        "only while "
+        "every pairwise weight is >= 0: use nonnegative='pairwise' or an oracle that takes any sign "
+        "(oracle='brute')"
+    )

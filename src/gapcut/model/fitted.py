@@ -1,0 +1,77 @@
+"""A learned model as a value: everything needed to label a graph, and what was proven about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from gapcut.certificates import Certificate
+from gapcut.data import Graph
+from gapcut.features import FeaturePipeline
+from gapcut.inference import Energy, Solution, model_energy, solve
+from gapcut.learners.base import Record
+from gapcut.model.labels import LabelCoder
+from gapcut.problem import row_matrix
+from gapcut.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data
+    apart.
+    """
+
+    graphs: int
+    nodes: int
+    edges: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Feature steps, weights and certificate of one training run.
+
+    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
+    pipeline. ``message``: why training ended, in words.
+    """
+
+    coder: LabelCoder
+    pipeline: FeaturePipeline
+    unary: FloatArray
+    pairwise: FloatArray
+    certificate: Certificate
+    history: tuple[Record, ...]
+    data: DataSummary
+    message: str
+
+    @property
+    def n_features(self) -> int:
+        """Raw node feature columns."""
+        return len(self.pipeline.raw_columns.node)
+
+    def energy(self, graph: Graph) -> Energy:
+        """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``."""
+        ready = self.pipeline.transform(graph)
+        nodes, edges = row_matrix([ready.node_features]), row_matrix([ready.edge_features])
+        return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise)
+
+    def solve(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
+        """Best labeling found, as codes, with its energy and a proven bound."""
+        return solve(self.energy(graph), method=method, time_limit=time_limit)
+
+    def infer(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
+        """:meth:`solve` in the labels given at fit."""
+        found = self.solve(graph, method, time_limit)
+        return replace(found, labels=self.coder.decode(found.labels))
+
+    def infer_all(self, graphs: Sequence[Graph], method: str = "auto", threads: int = 1) -> list[Solution]:
+        """:meth:`infer` on several graphs; the same for any number of threads."""
+        if threads <= 1 or len(graphs) < 2:
+            return [self.infer(g, method) for g in graphs]
+        with ThreadPoolExecutor(min(threads, len(graphs))) as pool:
+            try:
+                return list(pool.map(lambda g: self.infer(g, method), graphs))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for the rest
+                raise

@@ -1,0 +1,263 @@
+"""A fitted model and its parameters as one ``.gapcut`` file, and back with every field checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut import __version__
+from gapcut.certificates import Certificate
+from gapcut.features import FeaturePipeline
+from gapcut.learners.base import Record
+from gapcut.model.container import ModelFileError, read_container, write_container
+from gapcut.model.fitted import DataSummary, FittedModel
+from gapcut.model.labels import LabelCoder
+from gapcut.typing import AnyArray
+
+FORMAT = 1
+"""Version of the file format; a reader refuses versions it does not know."""
+
+_PIPELINE = "pipeline."
+_SCALARS = (bool, int, float, str)
+
+
+def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> None:
+    """Write a model with the constructor parameters of its estimator.
+
+    Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their
+    defaults. Raises ValueError for labels that are not int, str, bool or float.
+    """
+    arrays, pipeline = model.pipeline.to_state()
+    kept = {name: _plain(value) for name, value in params.items() if _is_plain(value)}
+    document = {
+        "format": FORMAT,
+        "gapcut": __version__,
+        "params": kept,
+        "classes": _class_list(model.coder.classes),
+        "dtype": _dtype_name(model.coder.classes),
+        "message": model.message,
+        "certificate": _fields(model.certificate),
+        "history": [[_finite(v) for v in _fields(record).values()] for record in model.history],
+        "data": _fields(model.data),
+        "pipeline": pipeline,
+    }
+    tensors = {"unary": model.unary, "pairwise": model.pairwise}
+    write_container(
+        path, {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
+    )
+
+
+def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
+    """The model and the parameters in a file.
+
+    Raises ModelFileError for any file that :func:`write_model` could not have written.
+    """
+    arrays, document = read_container(path)
+    version = document.get("format")
+    if version != FORMAT or isinstance(version, bool):
+        raise ModelFileError(
+            f"{path}: format version {str(version)[:40]} is not readable by gapcut {__version__}, which "
+            "knows version "
+            f"{FORMAT}: update gapcut"
+        )
+    with _blame(path):
+        return _assemble(arrays, document)
+
+
+def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[FittedModel, dict[str, Any]]:
+    params = _expect(document, "params", dict)
+    coder = _read_classes(_expect(document, "classes", list), _expect(document, "dtype", str))
+    state = {name.removeprefix(_PIPELINE): a for name, a in arrays.items() if name.startswith(_PIPELINE)}
+    extra = sorted(set(arrays) - {"unary", "pairwise"} - {_PIPELINE + name for name in state})
+    if extra:
+        raise ValueError(f"unknown array {extra[0]!r}")
+    pipeline = FeaturePipeline.from_state(state, _expect(document, "pipeline", dict))
+    n_labels, node_dim, edge_dim = coder.n_labels, len(pipeline.node_names), len(pipeline.edge_names)
+    model = FittedModel(
+        coder=coder,
+        pipeline=pipeline,
+        unary=_weights(arrays, "unary", (n_labels, node_dim)),
+        pairwise=_weights(arrays, "pairwise", (n_labels, n_labels, edge_dim)),
+        certificate=_read_certificate(_expect(document, "certificate", dict)),
+        history=tuple(_read_record(row) for row in _expect(document, "history", list)),
+        data=_read_summary(_expect(document, "data", dict)),
+        message=_expect(document, "message", str),
+    )
+    return model, params
+
+
+@contextmanager
+def _blame(path: Path) -> Iterator[None]:
+    """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
+    every room.
+    """
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None
+
+
+def _weights(arrays: Mapping[str, AnyArray], name: str, shape: tuple[int, ...]) -> AnyArray:
+    if name not in arrays:
+        raise ValueError(f"array {name!r} is missing")
+    array = arrays[name]
+    if array.dtype != np.float64 or array.shape != shape:
+        raise ValueError(
+            f"array {name!r} is {array.dtype} of shape {array.shape}, not float64 of shape {shape}"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"array {name!r} has entries that are NaN or infinite")
+    return array
+
+
+def _class_list(classes: AnyArray) -> list[Any]:
+    values: list[Any] = classes.tolist()
+    for value in values:
+        if type(value) not in _SCALARS or (isinstance(value, float) and not math.isfinite(value)):
+            raise ValueError(
+                f"label {value!r} cannot be saved: labels must be int, str, bool or finite float (map "
+                "others to strings)"
+            )
+    return values
+
+
+def _dtype_name(classes: AnyArray) -> str:
+    return "object" if classes.dtype == object else classes.dtype.str
+
+
+def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
+    for value in values:
+        if type(value) not in _SCALARS:
+            raise ValueError(f"class {value!r:.40} is no label")
+    if dtype == "object":
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
+        return LabelCoder.given(objects)
+    kind = np.dtype(dtype)
+    if kind.kind not in "biufU" or kind.itemsize > 2**20 or kind.names is not None:
+        raise ValueError(f"classes have the type {dtype!r:.40}")
+    array = np.array(values, dtype=kind)
+    if array.tolist() != values:
+        raise ValueError(f"classes do not fit their type {dtype!r:.40}")
+    return LabelCoder.given(array)
+
+
+def _read_certificate(given: dict[str, Any]) -> Certificate:
+    infinite = {"upper": math.inf} if given.get("upper", 0.0) is None else {}
+    certificate = Certificate(**{**given, **infinite})
+    if not (_is_number(certificate.lower) and (infinite or _is_number(certificate.upper))):
+        raise ValueError("the certificate's bounds are no numbers")
+    if certificate.lower > certificate.upper:
+        raise ValueError("the certificate's lower bound is above its upper bound")
+    if certificate.status not in ("certified", "stopped", "uncertified"):
+        raise ValueError("the certificate has no known status")
+    if certificate.problem not in ("relaxed binary", "one-hot", "LP-relaxed one-hot"):
+        raise ValueError("the certificate names no known problem")
+    for name in ("oracle_calls", "passes"):
+        if type(getattr(certificate, name)) is not int:
+            raise ValueError(f"the certificate's {name} is no whole number")
+    if not _is_number(certificate.rounding):
+        raise ValueError("the certificate's rounding is no number")
+    if certificate.iteration_bound is not None and type(certificate.iteration_bound) is not int:
+        raise ValueError("the certificate's iteration bound is no whole number")
+    return certificate
+
+
+def _read_record(row: Any) -> Record:
+    names = [f.name for f in fields(Record)]
+    if not isinstance(row, list) or len(row) != len(names):
+        raise ValueError("a history record has the wrong length")
+    values: dict[str, Any] = dict(zip(names, row, strict=True))
+    if values["upper"] is None:
+        values["upper"] = math.inf
+    if values["lower"] is None:
+        values["lower"] = -math.inf
+    if not all(type(v) in (int, float) for v in values.values()):
+        raise ValueError("a history record holds something that is no number")
+    return Record(**values)
+
+
+def _read_summary(given: dict[str, Any]) -> DataSummary:
+    summary = DataSummary(**given)
+    if not all(type(v) is int and v >= 0 for v in (summary.graphs, summary.nodes, summary.edges)):
+        raise ValueError("the training data's sizes are no counts")
+    if not isinstance(summary.fingerprint, str):
+        raise ValueError("the training data's fingerprint is no text")
+    return summary
+
+
+def _expect(document: Mapping[str, Any], name: str, kind: type) -> Any:
+    if type(document.get(name)) is not kind:
+        raise ValueError(f"{name!r} is missing or of the wrong type")
+    return document[name]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        return _each(value, lambda leaf: leaf is None or type(leaf) in _SCALARS)
+    except RecursionError:
+        return False
+
+
+def _each(value: Any, test: Callable[[Any], bool]) -> bool:
+    value = _unwrapped(value)
+    if isinstance(value, list | tuple | range):
+        return all(_each(v, test) for v in value)
+    if isinstance(value, Mapping):
+        return all(_each(k, test) and _each(v, test) for k, v in value.items())
+    return test(value)
+
+
+def _plain(value: Any) -> Any:
+    """JSON for a parameter: arrays and tuples become lists, NaN null, a mapping a tagged list of pairs."""
+    value = _unwrapped(value)
+    if isinstance(value, list | tuple | range):
+        return [_plain(v) for v in value]
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(k), _plain(v)] for k, v in value.items()]}
+    return _finite(value)
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_param(value: Any) -> Any:
+    """A parameter back from JSON."""
+    if isinstance(value, dict):
+        pairs = value.get("pairs")
+        if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+            raise ValueError("a parameter is a malformed mapping")
+        return {read_param(k): read_param(v) for k, v in pairs}
+    return [read_param(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,169 @@
+"""From raw labelled graphs to a fitted model: feature steps, packing, learning, certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapcut.certificates import Certificate
+from gapcut.data import Graph, place
+from gapcut.features import FeaturePipeline
+from gapcut.learners import Block, CuttingPlane, PrimalDual
+from gapcut.learners.base import Learner
+from gapcut.model.domain import WeightShape, weight_box
+from gapcut.model.fitted import DataSummary, FittedModel
+from gapcut.model.labels import UNLABELLED, LabelCoder
+from gapcut.model.settings import Settings
+from gapcut.oracles import BruteOracle, CutOracle
+from gapcut.oracles.base import Oracle
+from gapcut.problem import LearningProblem, learning_problem, loss_weights
+from gapcut.typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """The labelled part of some graphs after the feature steps, and the label set.
+
+    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph.
+    """
+
+    graphs: tuple[Graph, ...]
+    codes: tuple[IntArray, ...]
+    coder: LabelCoder
+    pipeline: FeaturePipeline
+
+
+def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
+    """Fit the feature steps on whole graphs, then cut out the labelled nodes (formulation, section 5)."""
+    if settings.classes is None:
+        coder = LabelCoder.found([g.labels for g in graphs])
+    else:
+        coder = LabelCoder.given(settings.classes)
+    pipeline = FeaturePipeline(
+        standardize=settings.standardize,
+        edge_lift=settings.edge_lift,
+        incidence=settings.incidence,
+        intercept=settings.intercept,
+    )
+    return labelled_part(pipeline.fit_transform(graphs), coder, pipeline)
+
+
+def labelled_part(ready: Iterable[Graph], coder: LabelCoder, pipeline: FeaturePipeline) -> TrainingSet:
+    """The labelled nodes of model-ready graphs. Graphs without any are left out."""
+    parts, codes = [], []
+    for i, graph in enumerate(ready):
+        code = coder.encode(graph.labels, graph.n_nodes, place(i, graph.name))
+        labelled = code != UNLABELLED
+        if labelled.any():
+            parts.append(graph.induced(labelled))
+            codes.append(code[labelled])
+    if not parts:
+        raise ValueError("no node of any graph has a label: give labels to fit")
+    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline)
+
+
+def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
+    """Pack the training set with loss, class weights and the box of every weight."""
+    n_labels = data.coder.n_labels
+    shape = WeightShape(n_labels, data.graphs[0].node_dim, data.graphs[0].edge_dim)
+    lower, upper = weight_box(
+        shape,
+        settings.nonnegative,
+        settings.frozen,
+        free_pairwise=settings.oracle != "cut",
+        oracle=settings.oracle,
+    )
+    return learning_problem(
+        data.graphs,
+        data.codes,
+        n_labels=n_labels,
+        C=settings.C,
+        loss_scale=settings.loss_scale,
+        class_weight=class_weights(settings.class_weight, data),
+        lower=lower,
+        upper=upper,
+    )
+
+
+def class_weights(given: Any, data: TrainingSet) -> FloatArray | None:
+    """(K,) factor of each class's loss. "balanced": inverse to the node weight of the class, mean 1 over
+    present classes.
+    """
+    if given is None:
+        return None
+    coder = data.coder
+    if isinstance(given, str) and given == "balanced":
+        totals = np.zeros(coder.n_labels)
+        for graph, code in zip(data.graphs, data.codes, strict=True):
+            totals += np.bincount(code, weights=graph.node_weights, minlength=coder.n_labels)
+        present = totals > 0
+        weights = np.ones(coder.n_labels)
+        weights[present] = totals.sum() / (present.sum() * totals[present])
+        return weights
+    if not isinstance(given, Mapping):
+        raise ValueError(f"class_weight={given!r} must be None, 'balanced' or a mapping from label to weight")
+    weights = np.ones(coder.n_labels)
+    for label, weight in given.items():
+        k = coder.code(label)
+        if k < 0:
+            raise ValueError(f"class_weight names the label {label!r}, which is not one of the classes")
+        try:
+            weights[k] = float(weight)
+        except (TypeError, ValueError):
+            raise ValueError(f"class_weight of label {label!r} is {weight!r}: give a number >= 0") from None
+        if not (np.isfinite(weights[k]) and weights[k] >= 0):
+            raise ValueError(f"class_weight of label {label!r} is {weight!r}: give a finite number >= 0")
+    return weights
+
+
+def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Oracle:
+    """The oracle that ``settings`` name, on this problem."""
+    if settings.oracle == "brute":
+        weight = class_weights(settings.class_weight, data)
+        losses = [
+            loss_weights(g.node_weights, code, settings.loss_scale, weight)
+            for g, code in zip(data.graphs, data.codes, strict=True)
+        ]
+        return BruteOracle(problem, data.graphs, data.codes, losses)
+    return CutOracle(problem, n_threads=settings.threads)
+
+
+def make_learner(settings: Settings) -> Learner:
+    """The learner that ``settings`` name."""
+    if settings.learner == "cutting-plane":
+        return CuttingPlane(qp=settings.qp)
+    if settings.learner == "block":
+        return Block(seed=settings.draw_seed())
+    return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
+
+
+def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
+    """Run the learner and keep its best weights with their certificate."""
+    oracle = make_oracle(data, problem, settings)
+    result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback)
+    unary, pairwise = problem.expand(result.weights)
+    return FittedModel(
+        coder=data.coder,
+        pipeline=data.pipeline,
+        unary=unary,
+        pairwise=pairwise,
+        certificate=Certificate.of(result, problem="relaxed binary"),
+        history=result.history,
+        data=summary(data, problem),
+        message=result.message,
+    )
+
+
+def summary(data: TrainingSet, problem: LearningProblem) -> DataSummary:
+    """Counts and fingerprint; the fingerprint covers features, labels and loss through sums that the core
+    makes.
+    """
+    counts = (len(data.graphs), sum(g.n_nodes for g in data.graphs), sum(g.n_edges for g in data.graphs))
+    digest = hashlib.sha256(repr(counts).encode())
+    digest.update(np.ascontiguousarray(problem.core.true_feature_sum()).tobytes())
+    digest.update(np.ascontiguousarray(problem.core.absolute_feature_sums()).tobytes())
+    return DataSummary(*counts, fingerprint=digest.hexdigest())

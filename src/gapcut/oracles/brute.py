@@ -1,0 +1,112 @@
+"""Loss-augmented inference by enumeration: slow, obviously right, and free to have pairwise weights of any
+sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import scipy.sparse as sp
+
+from gapcut.data import Graph
+from gapcut.oracles.base import OraclePlanes, OracleTotal
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray, IntArray
+
+LARGEST = 18
+"""Indicators (nodes times labels) of the largest graph that is enumerated."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Example:
+    """One graph: features, one-hot truth (V, K), loss weights (V,), and the joint feature map of the
+    truth.
+    """
+
+    nodes: FloatArray
+    edges: IntArray
+    edge_features: FloatArray
+    truth: FloatArray
+    loss: FloatArray
+
+
+class BruteOracle:
+    """``max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z))`` over all ``z in {0,1}^{V x K}``, one by one.
+
+    ``graphs``, ``codes``: the problem's own, model-ready; ``losses``: one (V,) array a graph, what a wrong
+    indicator of each node costs. Raises ValueError for a graph with more than ``LARGEST`` indicators.
+    """
+
+    exact = True
+
+    def __init__(
+        self,
+        problem: LearningProblem,
+        graphs: Sequence[Graph],
+        codes: Sequence[IntArray],
+        losses: Sequence[FloatArray],
+    ) -> None:
+        self._problem = problem
+        self._examples = []
+        for i, (graph, code, loss) in enumerate(zip(graphs, codes, losses, strict=True)):
+            if graph.n_nodes * problem.n_labels > LARGEST:
+                raise ValueError(
+                    f"oracle='brute' enumerates at most {LARGEST} indicators, but graph {i} has "
+                    f"{graph.n_nodes} nodes x {problem.n_labels} labels: use oracle='cut'"
+                )
+            dense = graph.node_features.toarray() if sp.issparse(graph.node_features) else graph.node_features
+            truth = np.eye(problem.n_labels)[code]
+            self._examples.append(_Example(dense, graph.edges, graph.edge_features, truth, loss))
+
+    def evaluate(
+        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
+    ) -> OraclePlanes:
+        """As :class:`gapcut.oracles.base.Oracle` has it; graphs are tiny, so ``time_left`` is not looked
+        at.
+        """
+        chosen = range(len(self._examples)) if graphs is None else graphs
+        found = [self._solve(self._examples[i], *self._problem.expand(w)) for i in chosen]
+        return OraclePlanes(
+            np.array([plane for plane, _, _ in found]).reshape(len(found), self._problem.dim),
+            np.array([loss for _, loss, _ in found]),
+            np.array([bound for _, _, bound in found]),
+        )
+
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """Means over all graphs."""
+        each = self.evaluate(w)
+        return OracleTotal(
+            each.planes.mean(axis=0),
+            float(each.losses.mean()),
+            float(np.nextafter(each.bounds.mean(), np.inf)),
+        )
+
+    def _solve(
+        self, example: _Example, unary: FloatArray, pairwise: FloatArray
+    ) -> tuple[FloatArray, float, float]:
+        """Plane, loss and bound of one graph."""
+        a = example.nodes @ unary.T + example.loss[:, None] * (1.0 - 2.0 * example.truth)
+        b = np.einsum("ed,kld->ekl", example.edge_features, pairwise)
+        z = np.array(list(product((0.0, 1.0), repeat=a.size))).reshape(-1, *a.shape)
+        tail, head = example.edges[:, 0], example.edges[:, 1]
+        values = np.einsum("zuk,uk->z", z, a) + np.einsum(
+            "zek,zel,ekl->z", z[:, tail], z[:, head], b, optimize=True
+        )
+        best = z[int(np.argmax(values))]
+        plane = self._feature_map(example, example.truth) - self._feature_map(example, best)
+        loss = float(example.loss @ np.abs(best - example.truth).sum(axis=1))
+        weights = self._problem.compact(unary, pairwise)
+        value = loss - float(plane @ weights)
+        terms = a.size + b.size + len(weights) + 8
+        magnitude = np.abs(a).sum() + np.abs(b).sum() + loss + float(np.abs(plane) @ np.abs(weights))
+        rounding = 4.0 * terms * np.finfo(np.float64).eps * float(magnitude)
+        return plane, loss, max(0.0, value) + rounding
+
+    def _feature_map(self, example: _Example, z: FloatArray) -> FloatArray:
+        """Psi(x, z), compact."""
+        tail, head = example.edges[:, 0], example.edges[:, 1]
+        pairs = np.einsum("ek,el,ed->kld", z[tail], z[head], example.edge_features)
+        return self._problem.compact(z.T @ example.nodes, pairs)

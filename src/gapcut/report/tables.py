@@ -1,0 +1,137 @@
+"""Scores of a labeling as plain data: what tables and figures are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapcut.model.labels import UNKNOWN, UNLABELLED, LabelCoder
+from gapcut.typing import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """Scores of one class; ``support`` is the weight of its nodes. 0 where a ratio has no denominator."""
+
+    label: object
+    precision: float
+    recall: float
+    f1: float
+    support: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Node-weighted scores of predicted labels against true ones.
+
+    ``confusion`` (L, L): weight of the nodes of true label ``labels[i]`` predicted as ``labels[j]``.
+    ``labels`` are the model's classes in their order, then labels of the data the model does not know. Means
+    over classes ("macro") count the labels that occur among the true or the predicted ones.
+    """
+
+    labels: tuple[object, ...]
+    confusion: FloatArray
+    classes: tuple[ClassScore, ...]
+    weighted: bool = False
+    """Whether some graph has node weights, so that nodes count more or less than 1."""
+
+    @property
+    def nodes(self) -> float:
+        """Weight of all nodes that have a true label."""
+        return float(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Weight of the nodes labelled right over the weight of all; NaN without any labelled node."""
+        return float(np.trace(self.confusion) / self.nodes) if self.nodes > 0 else float("nan")
+
+    @property
+    def macro_precision(self) -> float:
+        return self._macro([c.precision for c in self.classes])
+
+    @property
+    def macro_recall(self) -> float:
+        return self._macro([c.recall for c in self.classes])
+
+    @property
+    def macro_f1(self) -> float:
+        return self._macro([c.f1 for c in self.classes])
+
+    def _macro(self, values: list[float]) -> float:
+        occurs = self.confusion.sum(axis=0) + self.confusion.sum(axis=1) > 0
+        return float(np.mean(np.array(values)[occurs])) if occurs.any() else float("nan")
+
+
+def score_labels(
+    truth: Sequence[AnyArray | None],
+    predicted: Sequence[AnyArray],
+    classes: AnyArray,
+    weights: Sequence[FloatArray | None] | None = None,
+) -> Scores:
+    """Scores of labelings, one (V,) array a graph; nodes without a true label are left out.
+
+    ``weights``: node weights a graph (None: every node counts 1). Raises ValueError where lengths differ.
+    """
+    coder = _with_unknown_labels(LabelCoder(classes), truth)
+    size = coder.n_labels
+    confusion = np.zeros((size, size))
+    for i, (true, given) in enumerate(zip(truth, predicted, strict=True)):
+        if true is not None and len(true) != len(given):
+            raise ValueError(f"graph {i} has {len(true)} labels but {len(given)} predictions")
+        rows = coder.encode(true, len(given), f"graph {i}")
+        columns = coder.encode(given, len(given), f"prediction of graph {i}")
+        node_weights = None if weights is None else weights[i]
+        weight = np.ones(len(given)) if node_weights is None else np.asarray(node_weights, dtype=np.float64)
+        seen = rows != UNLABELLED
+        np.add.at(confusion, (rows[seen], columns[seen]), weight[seen])
+    per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(coder.classes.tolist()))
+    weighted = weights is not None and any(w is not None for w in weights)
+    return Scores(tuple(coder.classes.tolist()), confusion, per_class, weighted)
+
+
+def _with_unknown_labels(coder: LabelCoder, truth: Sequence[AnyArray | None]) -> LabelCoder:
+    unknown = [
+        np.asarray(y, dtype=object)[coder.encode(y, len(y), "", known=False) == UNKNOWN]
+        for y in truth
+        if y is not None
+    ]
+    if not any(len(y) for y in unknown):
+        return coder
+    return LabelCoder.given([*coder.classes.tolist(), *LabelCoder.found(unknown).classes.tolist()])
+
+
+def _class_score(label: object, confusion: FloatArray, k: int) -> ClassScore:
+    hit, predicted, support = confusion[k, k], confusion[:, k].sum(), confusion[k].sum()
+    return ClassScore(
+        label=label,
+        precision=float(hit / predicted) if predicted > 0 else 0.0,
+        recall=float(hit / support) if support > 0 else 0.0,
+        f1=float(2 * hit / (predicted + support)) if predicted + support > 0 else 0.0,
+        support=float(support),
+    )
+
+
+@dataclass(frozen=True)
+class PairWeight:
+    """One pairwise weight: how much an edge's ``feature`` speaks for the labels ``tail`` -> ``head``."""
+
+    tail: object
+    head: object
+    feature: str
+    weight: float
+
+
+def strongest_pairs(
+    pairwise: FloatArray, classes: AnyArray, edge_names: Sequence[str], count: int
+) -> list[PairWeight]:
+    """The ``count`` pairwise weights of largest absolute value, strongest first, zeros left out."""
+    order = np.argsort(-np.abs(pairwise), axis=None, kind="stable")[:count]
+    labels = classes.tolist()
+    rows = []
+    for flat in order:
+        k, m, d = (int(i) for i in np.unravel_index(flat, pairwise.shape))
+        if pairwise[k, m, d] != 0.0:
+            rows.append(PairWeight(labels[k], labels[m], edge_names[d], float(pairwise[k, m, d])))
+    return rows

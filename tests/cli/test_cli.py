@@ -1,0 +1,403 @@
+"""The command line, in process: outputs, exit codes, and no half-written files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from gapcut import GraphSet, StructuredSVM
+from sample_graphs import relabelled, sample_graphs
+
+pytest.importorskip("cyclopts")
+pytest.importorskip("rich")
+import gapcut.cli.training
+from gapcut.cli import main
+
+TRAIN = ["--gap", "0.005", "--loss-scale", "10", "--jobs", "1"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("data")
+    names = ["deck", "pier", "ground"]
+    train = sample_graphs(8, seed=1)
+    extras = {"keep": np.arange(8) < 6, "fold": np.arange(8) % 3}
+    GraphSet(relabelled(train, names), extras=extras, edge_feature_names=["same", "noise"]).save(
+        root / "train.npz"
+    )
+    relabelled(sample_graphs(4, seed=2), names).save(root / "test.npz")
+    assert main(["train", str(root / "train.npz"), "--out", str(root / "m.gapcut"), *TRAIN]) == 0
+    return root
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        code = main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def as_json(run, *arguments, code=0):
+    found, out, err = run(*arguments, "--json")
+    assert found == code, err
+    return json.loads(out)
+
+
+# ---- commands
+
+
+def test_train_writes_a_model_with_its_certificate(folder, tmp_path, run):
+    out = tmp_path / "m.gapcut"
+    report = as_json(run, "train", folder / "train.npz", "--out", out, *TRAIN, "--certified")
+    svm = StructuredSVM.load(out)
+    assert report["certificate"]["status"] == "certified"
+    assert report["certificate"]["upper"] == svm.certificate_.upper
+    assert report["certificate"]["relative_gap"] <= 0.005
+    assert report["classes"] == ["deck", "ground", "pier"]
+    assert report["labelled"]["graphs"] == 8
+    assert report["weights"]["pairwise_nonzero"] == np.count_nonzero(svm.pairwise_)
+    assert not report["interrupted"]
+    same = StructuredSVM(gap=0.005, loss_scale=10.0).fit(GraphSet.load(folder / "train.npz"))
+    assert np.array_equal(same.unary_, svm.unary_)
+
+
+def test_train_options_reach_the_estimator(folder, tmp_path, run):
+    out = tmp_path / "m.gapcut"
+    options = ["--C", "0.5", "--no-incidence", "--no-standardize", "--no-intercept", "--edge-lift", "none"]
+    more = [
+        "--learner",
+        "cutting-plane",
+        "--eps",
+        "0.01",
+        "--classes",
+        "pier,deck,ground,water",
+        "--balanced",
+    ]
+    code, text, err = run("train", folder / "train.npz", "--out", out, "--select", "keep", *options, *more)
+    assert (code, err) == (0, "")
+    assert "trained on    6 graphs" in text
+    assert "optimum" in text
+    svm = StructuredSVM.load(out)
+    assert (svm.C, svm.incidence, svm.standardize, svm.intercept, svm.edge_lift) == (
+        0.5,
+        False,
+        False,
+        False,
+        "none",
+    )
+    assert (svm.learner, svm.eps, svm.class_weight) == ("cutting-plane", 0.01, "balanced")
+    assert svm.classes_.tolist() == ["pier", "deck", "ground", "water"]
+    assert svm.certificate_.iteration_bound is not None
+    _, text, _ = run("inspect", out)
+    assert "Theorem B.4" in text
+
+
+def test_certified_asks_for_the_target(folder, tmp_path, run):
+    limited = ["--max-passes", "1", "--gap", "0", "--certified"]
+    code, out, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut", *limited)
+    assert (code, err) == (1, "")
+    assert "stopped" in out
+    assert StructuredSVM.load(tmp_path / "m.gapcut").certificate_.status == "stopped"
+
+
+def test_predict_writes_labels_energies_and_bounds(folder, tmp_path, run):
+    out = tmp_path / "labels.npz"
+    report = as_json(run, "predict", folder / "m.gapcut", folder / "test.npz", "--out", out)
+    svm, graphs = StructuredSVM.load(folder / "m.gapcut"), GraphSet.load(folder / "test.npz")
+    with np.load(out, allow_pickle=False) as arrays:
+        offset = arrays["node_offset"]
+        assert offset[-1] == report["nodes"] == sum(g.n_nodes for g in graphs)
+        for i, (graph, labels) in enumerate(zip(graphs, svm.predict(graphs), strict=True)):
+            assert arrays["labels"][offset[i] : offset[i + 1]].tolist() == labels.tolist()
+            found = svm.infer(graph)
+            assert (arrays["energy"][i], arrays["bound"][i]) == (found.energy, found.bound)
+        np.testing.assert_array_equal(arrays["gap"], arrays["energy"] - arrays["bound"])
+
+
+def test_evaluate_agrees_with_score(folder, run):
+    report = as_json(run, "evaluate", folder / "m.gapcut", folder / "test.npz")
+    svm, graphs = StructuredSVM.load(folder / "m.gapcut"), GraphSet.load(folder / "test.npz")
+    assert report["accuracy"] == pytest.approx(svm.score(graphs))
+    assert [c["label"] for c in report["classes"]] == ["deck", "ground", "pier"]
+    assert report["inference"]["proven_optimal"] <= report["graphs"] == 4
+    code, out, err = run("evaluate", folder / "m.gapcut", folder / "test.npz")
+    assert (code, err) == (0, "")
+    for word in ("deck", "precision", "accuracy", "proven optimal", "optimum"):
+        assert word in out
+
+
+def test_cross_validation(folder, run):
+    report = as_json(run, "cv", folder / "train.npz", "--folds", 4, *TRAIN)
+    assert [row["test"] for row in report["folds"]] == [2, 2, 2, 2]
+    assert report["accuracy"]["mean"] == pytest.approx(np.mean([row["accuracy"] for row in report["folds"]]))
+    by_array = as_json(run, "cv", folder / "train.npz", "--fold-array", "fold", *TRAIN, "--certified")
+    assert [row["fold"] for row in by_array["folds"]] == ["0", "1", "2"]
+    assert [row["test"] for row in by_array["folds"]] == [3, 3, 2]
+    code, out, _ = run("cv", folder / "train.npz", "--folds", 2, *TRAIN)
+    assert code == 0
+    assert "accuracy" in out
+
+
+def test_inspect_a_model(folder, run):
+    report = as_json(run, "inspect", folder / "m.gapcut", "--top", 3)
+    svm = StructuredSVM.load(folder / "m.gapcut")
+    assert report["certificate"]["lower"] == svm.certificate_.lower
+    assert report["weights"]["pairwise_zero"] == int((svm.pairwise_ == 0).sum())
+    weights = [p["weight"] for p in report["strongest_pairs"]]
+    assert weights == sorted(svm.pairwise_.ravel(), reverse=True)[: len(weights)]
+    assert len(weights) <= 3
+    code, out, _ = run("inspect", folder / "m.gapcut")
+    assert code == 0
+    assert "exactly zero" in out
+    assert "same" in out
+
+
+def test_inspect_data(folder, run):
+    report = as_json(run, "inspect", folder / "train.npz")
+    assert report["graphs"] == 8
+    assert report["nodes"]["total"] == 96
+    assert sum(entry["nodes"] for entry in report["labels"]) == 96
+    assert set(report["per_graph_arrays"]) == {"keep", "fold"}
+    code, out, _ = run("inspect", folder / "train.npz", "--select", "keep")
+    assert code == 0
+    assert "6 graphs" in out
+
+
+# ---- check
+
+
+def test_check_confirms_a_true_claim(folder, run):
+    report = as_json(run, "check", folder / "m.gapcut", folder / "train.npz")
+    claimed, again = report["claimed"], report["recomputed"]
+    assert report["verdict"] == "holds"
+    assert report["same_data"]
+    assert again["upper"] == pytest.approx(claimed["upper"], rel=1e-9)
+    assert again["lower"] >= claimed["lower"] * (1 - 1e-9)
+    code, out, _ = run("check", folder / "m.gapcut", folder / "train.npz")
+    assert code == 0
+    assert "the claim holds" in out
+
+
+def forged(folder, tmp_path, change):
+    """The model with another certificate and weights, and a checksum that is right."""
+    from gapcut.model.container import read_container, write_container
+
+    arrays, document = read_container(folder / "m.gapcut")
+    document.pop("sha256")
+    change(arrays, document)
+    write_container(tmp_path / "forged.gapcut", arrays, document)
+    return tmp_path / "forged.gapcut"
+
+
+def _scale_upper(arrays, document):
+    document["certificate"]["upper"] = document["certificate"]["upper"] * 0.999
+    document["certificate"]["lower"] = document["certificate"]["lower"] * 0.99
+
+
+def _raise_lower(arrays, document):
+    document["certificate"]["lower"] = document["certificate"]["upper"] * 1.01
+    document["certificate"]["upper"] = document["certificate"]["upper"] * 1.02
+
+
+def _change_weights(arrays, document):
+    arrays["unary"] = arrays["unary"] + 0.05
+
+
+def _negative_weight(arrays, document):
+    arrays["pairwise"] = np.where(arrays["pairwise"] > 0, -arrays["pairwise"], 0.0)
+
+
+@pytest.mark.parametrize("change", [_scale_upper, _raise_lower, _change_weights, _negative_weight])
+def test_check_finds_a_false_claim(folder, tmp_path, run, change):
+    report = as_json(run, "check", forged(folder, tmp_path, change), folder / "train.npz", code=1)
+    assert report["verdict"] == "violated"
+
+
+def test_check_says_when_time_ran_out_or_the_data_differ(folder, run):
+    report = as_json(run, "check", folder / "m.gapcut", folder / "train.npz", "--time-limit", 0, code=1)
+    assert report["verdict"] == "not reproduced"
+    other = as_json(run, "check", folder / "m.gapcut", folder / "test.npz", code=1)
+    assert not other["same_data"]
+    assert other["verdict"] == "violated"
+
+
+# ---- demo
+
+
+def test_demo(tmp_path, run):
+    pytest.importorskip("matplotlib")
+    report = as_json(run, "demo", "--out", tmp_path / "report", "--jobs", 1)
+    written = sorted(os.listdir(tmp_path / "report"))
+    assert written == ["confusion.png", "convergence.png", "model.gapcut", "weights.png"]
+    assert report["certificate"]["status"] == "certified"
+    assert report["test"]["accuracy"] > report["node_only_accuracy"] + 0.05
+    svm = StructuredSVM.load(tmp_path / "report" / "model.gapcut")
+    assert svm.certificate_.upper == report["certificate"]["upper"]
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "{train}", "--out", "{out}", "--bogus"], "Unknown option: --bogus"),
+        (["train", "{train}"], "--out"),
+        (["train", "--out", "{out}"], "DATA"),
+        (["train", "nowhere.npz", "--out", "{out}"], "nowhere.npz"),
+        (["train", "{train}", "--out", "{folder}/none/m.gapcut"], "no such folder"),
+        (["train", "{train}", "--out", "{folder}"], "is not a file"),
+        (["train", "{train}", "--out", "{out}", "--C", "abc"], "abc"),
+        (["train", "{train}", "--out", "{out}", "--C", "-1"], "C=-1"),
+        (["train", "{train}", "--out", "{out}", "--learner", "magic"], "learner='magic'"),
+        (["train", "{train}", "--out", "{out}", "--select", "none"], "no boolean per-graph array 'none'"),
+        (
+            ["train", "{train}", "--out", "{out}", "--classes", "deck,pier"],
+            "label 'ground' is not one of the classes",
+        ),
+        (["train", "{model}", "--out", "{out}"], "m.gapcut"),
+        (["predict", "{train}", "{train}", "--out", "{out}"], "train.npz"),
+        (["predict", "{model}", "{other}", "--out", "{out}"], "node features"),
+        (["predict", "{model}", "{train}", "--out", "{out}", "--inference", "magic"], "inference='magic'"),
+        (["evaluate", "{model}", "{bare}"], "no labelled node"),
+        (["evaluate", "nowhere.gapcut", "{train}"], "nowhere.gapcut"),
+        (["cv", "{train}", "--folds", "1"], "--folds 1"),
+        (["cv", "{train}", "--folds", "99"], "--folds 99"),
+        (["cv", "{train}", "--fold-array", "none"], "there is fold, keep"),
+        (["inspect", "nowhere"], "nowhere"),
+        (["inspect", "{model}", "--select", "keep"], "--select applies to graph sets"),
+        (["check", "{model}", "{other}"], "node features"),
+        (["check", "{model}", "{train}", "--time-limit", "-1"], "--time-limit -1"),
+        (["demo", "--out", "{model}"], "is not a folder"),
+        (["bogus"], 'Unknown command "bogus"'),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_usage_and_input_is_one_line_and_exit_code_2(folder, tmp_path, run, arguments, message):
+    graphs = GraphSet.load(folder / "test.npz")
+    GraphSet(g.replace(labels=None) for g in graphs).save(tmp_path / "bare.npz")
+    GraphSet(g.with_features(node_features=g.node_features[:, :2]) for g in graphs).save(
+        tmp_path / "other.npz"
+    )
+    places = {
+        "train": folder / "train.npz",
+        "model": folder / "m.gapcut",
+        "folder": folder,
+        "out": tmp_path / "out.file",
+        "bare": tmp_path / "bare.npz",
+        "other": tmp_path / "other.npz",
+    }
+    code, out, err = run(*(a.format(**places) for a in arguments))
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("gapcut: ")
+    assert message in err
+    assert sorted(os.listdir(tmp_path)) == ["bare.npz", "other.npz"]
+
+
+def test_help_and_version(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in ("train", "predict", "evaluate", "cv", "inspect", "check", "demo"):
+        assert command in out
+    assert run("--version")[0] == 0
+    assert run("train", "--help")[0] == 0
+
+
+def test_labels_with_markup_are_printed_literally(tmp_path, run):
+    relabelled(sample_graphs(3), ["[bold]x[/bold]", "[/]", ":smile:"]).save(tmp_path / "d.npz")
+    code, out, err = run("inspect", tmp_path / "d.npz")
+    assert (code, err) == (0, "")
+    for label in ("[bold]x[/bold]", "[/]", ":smile:"):
+        assert label in out
+
+
+def test_integer_classes_are_read_as_integers(tmp_path, run):
+    sample_graphs(3).save(tmp_path / "d.npz")
+    arguments = ["train", tmp_path / "d.npz", "--out", tmp_path / "m.gapcut", "--classes", "2, 1,0,7", *TRAIN]
+    assert run(*arguments)[0] == 0
+    assert StructuredSVM.load(tmp_path / "m.gapcut").classes_.tolist() == [2, 1, 0, 7]
+    code, _, err = run("train", tmp_path / "d.npz", "--out", tmp_path / "m.gapcut", "--classes", "a,b")
+    assert code == 2
+    assert "does not fit the labels" in err
+
+
+# ---- Ctrl-C, pipes, extras
+
+
+@pytest.fixture
+def interrupt_at_pass(monkeypatch):
+    def install(count):
+        @contextmanager
+        def progress(task, target=None):
+            def press(record):
+                if record.passes >= count:
+                    signal.raise_signal(signal.SIGINT)
+
+            yield press
+
+        monkeypatch.setattr(gapcut.cli.training, "progress", progress)
+
+    return install
+
+
+def test_interrupt_saves_the_best_model_so_far(folder, tmp_path, run, interrupt_at_pass):
+    interrupt_at_pass(2)
+    before = signal.getsignal(signal.SIGINT)
+    code, out, err = run(
+        "train", folder / "train.npz", "--out", tmp_path / "m.gapcut", "--gap", "0", "--json"
+    )
+    assert code == 130
+    assert json.loads(out)["interrupted"]
+    assert err == f"gapcut: interrupted: the best model so far was saved to {tmp_path / 'm.gapcut'}\n"
+    svm = StructuredSVM.load(tmp_path / "m.gapcut")
+    assert svm.certificate_.status == "stopped"
+    assert 0 <= svm.certificate_.lower <= svm.certificate_.upper < np.inf
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_interrupt_before_a_model_writes_nothing(folder, tmp_path, run, monkeypatch):
+    monkeypatch.setattr(StructuredSVM, "fit", lambda self, X: signal.raise_signal(signal.SIGINT))
+    code, out, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut")
+    assert (code, out) == (130, "")
+    assert err == "gapcut: interrupted before there was a model: nothing was written\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_real_process(folder, tmp_path):
+    """Silent stderr in a pipe, exit code through the shell, and a reader that goes away."""
+    command = [sys.executable, "-c", "import sys; from gapcut.cli import main; sys.exit(main())"]
+    done = subprocess.run(
+        [*command, "evaluate", folder / "m.gapcut", folder / "test.npz"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    with subprocess.Popen(
+        [*command, "inspect", folder / "m.gapcut", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_without_the_extra_one_line_says_what_to_install(run, monkeypatch):
+    monkeypatch.setattr("gapcut.cli.find_spec", lambda name: None)
+    code, out, err = run("train")
+    assert (code, out) == (2, "")
+    assert err == 'gapcut: the command line needs two more packages: pip install "gapcut[cli]"\n'
+
+
+def test_interrupt_ends_a_cross_validation(folder, run, interrupt_at_pass):
+    interrupt_at_pass(1)
+    code, out, err = run("cv", folder / "train.npz", "--folds", 2, "--gap", "0")
+    assert (code, out, err) == (130, "", "gapcut: interrupted: nothing was written\n")

