@@ -15,7 +15,7 @@ TRADE_OFFS = [1e-6, 0.1, 1.0, 10.0, 1e3]
 
 
 def solve(problem, gap=1e-2, **settings):
-    return PrimalDual(**settings).run(problem, CutOracle(problem), Limits(gap=gap, max_passes=60))
+    return PrimalDual(**settings).run(problem, CutOracle(problem), Limits(gap=gap, max_passes=300))
 
 
 @pytest.mark.parametrize("C", TRADE_OFFS)
