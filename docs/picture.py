@@ -53,7 +53,7 @@ PILES = ("column", "abutment", "cable")
 def main():
     graphs = datasets.make_planted(TRAIN + 10, NODES, noise=NOISE, hidden=HIDDEN, seed=SEED)
     train, test = graphs[:TRAIN], graphs[TRAIN:]
-    bare_train, bare_test = (GraphSet(g.replace(edges=None, edge_features=None) for g in s) for s in (train, test))
+    bare_train, bare_test = without_edges(train), without_edges(test)
     alone = StructuredSVM(n_jobs=2).fit(bare_train)
     model = StructuredSVM(gap=1e-3, n_jobs=2).fit(train)
     shown = SHOWN - TRAIN
@@ -78,9 +78,14 @@ def main():
     draw_bounds(figure.add_subplot(grid[:, 1]), model)
     handles = [Patch(color=COLOURS[name], label=name) for name in COLOURS]
     handles.append(Patch(facecolor="white", edgecolor=WRONG, linewidth=1.8, label="wrong"))
-    figure.legend(handles=handles, ncol=6, loc="lower left", bbox_to_anchor=(0.005, 0.0), frameon=False, fontsize=9.5)
+    place = {"loc": "lower left", "bbox_to_anchor": (0.005, 0.0)}
+    figure.legend(handles=handles, ncol=6, frameon=False, fontsize=9.5, **place)
     OUT.parent.mkdir(exist_ok=True)
     figure.savefig(OUT, dpi=150)
+
+
+def without_edges(graphs):
+    return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
 def side_view(graph):
@@ -130,17 +135,22 @@ def draw_bounds(axes, model):
     axes.plot(seconds, upper, "o-", color=UPPER, markersize=3.5, linewidth=1.8)
     axes.plot(seconds, lower, "o-", color=LOWER, markersize=3.5, linewidth=1.8)
     span = upper.max() - lower.min()
-    axes.annotate("the model's objective, at most", (seconds[0], upper[0]), (8, 6), textcoords="offset points", color=UPPER)
-    axes.annotate("any model's objective, at least", (seconds[1], lower[1]), (14, -6), textcoords="offset points", color=LOWER)
+    note(axes, "the model's objective, at most", (seconds[0], upper[0]), (8, 6), UPPER)
+    note(axes, "any model's objective, at least", (seconds[1], lower[1]), (14, -6), LOWER)
     axes.set_ylim(lower.min() - 0.05 * span, upper.max() + 0.14 * span)
     axes.set_xlim(0, seconds[-1] * 1.03)
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("objective", labelpad=2)
     proof = model.certificate_
-    axes.set_title(f"Proven: within {100 * proof.relative_gap:.2g} % of the global optimum", loc="left", fontsize=10.5)
+    gap = 100 * proof.relative_gap
+    axes.set_title(f"Proven: within {gap:.2g} % of the global optimum", loc="left", fontsize=10.5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, color="#eeeeee")
     axes.set_axisbelow(True)
+
+
+def note(axes, text, point, offset, colour):
+    axes.annotate(text, point, offset, textcoords="offset points", color=colour)
 
 
 if __name__ == "__main__":

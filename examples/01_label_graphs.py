@@ -2,7 +2,8 @@
 
 from gapcut import GraphSet, StructuredSVM, datasets
 
-graphs = datasets.make_planted(30, seed=0)  # 30 small bridges; your own: [Graph(...), ...] or GraphSet.load(path)
+# Small bridges; for data of your own: [Graph(...), ...] or GraphSet.load(path).
+graphs = datasets.make_planted(30, seed=0)
 train, test = graphs[:20], graphs[20:]
 train.save("bridges.npz")
 
@@ -14,4 +15,4 @@ solution = StructuredSVM.load("bridges.gapcut").infer(test[0])
 print(train)
 print(f"training: {proof.lower:.4f} <= optimum <= this model <= {proof.upper:.4f} ({proof.status})")
 print(f"test accuracy {svm.score(test):.3f}, weighted by the points of each part")
-print(f"first test graph: labels {solution.labels[:4].tolist()} ..., {solution.status}, gap {solution.gap:.1e}")
+print(f"first test graph: {solution.labels[:4].tolist()} ..., {solution.status}, gap {solution.gap:.1e}")

@@ -6,7 +6,8 @@ from gapcut.report.figures import convergence_figure, save_figure
 
 def watch(record):
     """Called after every pass; returning True would end the training with the best model so far."""
-    print(f"pass {record.passes:2d}: {record.lower:8.4f} <= optimum <= {record.upper:8.4f}, gap {record.relative_gap:.2%}")
+    bounds = f"{record.lower:8.4f} <= optimum <= {record.upper:8.4f}"
+    print(f"pass {record.passes:2d}: {bounds}, gap {record.relative_gap:.2%}")
     return record.seconds > 20.0
 
 
@@ -15,7 +16,7 @@ svm = StructuredSVM(C=1.0, gap=1e-3, n_jobs=-1, callback=watch).fit(graphs)
 
 proof = svm.certificate_
 print(f"{proof.problem} problem, {proof.status}: relative gap {proof.relative_gap:.3%}")
-print(f"{proof.oracle_calls} exact oracle calls; rounding is {proof.rounding:.1e} of a gap of {proof.gap:.1e}")
+print(f"{proof.oracle_calls} exact oracle calls; gap {proof.gap:.1e}, of it rounding {proof.rounding:.1e}")
 
 save_figure(convergence_figure(svm.history_, "Planted bridges, C = 1"), "convergence.png")
 print("written convergence.png")
