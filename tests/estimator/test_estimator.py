@@ -443,7 +443,7 @@ def test_limits_are_kept():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"learner": "frank-wolfe"}, "learner='frank-wolfe' .* available are 'primal-dual', 'block'"),
+        ({"learner": "perceptron"}, "learner='perceptron' .* available are 'primal-dual', 'block'"),
         ({"oracle": "trws"}, "oracle='trws' .* available are 'cut', 'brute'"),
         ({"qp": "osqp"}, "qp='osqp'"),
         ({"inference": "magic"}, "inference='magic'"),

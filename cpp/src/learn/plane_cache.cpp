@@ -138,14 +138,15 @@ void PlaneCache::newton_step(Block& block) {
     const double room = mass_ - sum > kDust * mass_ ? mass_ - sum : 0.0;
     model_.solve(gram_, chosen_gradient_, value_, room, mass_);
     std::fill(direction_.begin(), direction_.end(), 0.0);
-    double gain = 0.0;
+    const double level = room > 0.0 ? 0.0 : *std::max_element(chosen_gradient_.begin(), chosen_gradient_.end());
+    double ascent = 0.0;
     for (std::int64_t i = 0; i < m; ++i) {
         const double change = model_.target()[i] - value_[i];
         if (change == 0.0) continue;
         add_scaled(direction_.data(), change, block[chosen_[i]].row.data(), dim());
-        gain += change * block[chosen_[i]].loss;
+        ascent += change * (chosen_gradient_[i] - level);
     }
-    const double s = line_search(box_, x_.data(), direction_.data(), gain, 1.0);
+    const double s = line_search(box_, x_.data(), direction_.data(), ascent, 1.0);
     move_and_clamp(box_, x_.data(), s, direction_.data(), weights_.data());
     for (std::int64_t i = 0; i < m; ++i) {
         auto& plane = block[chosen_[i]];

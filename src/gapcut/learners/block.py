@@ -97,7 +97,7 @@ class Block:
 
 
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
-_FADED = 1e-2
+_FADED = 1e-3
 _CHUNK = 256  # graphs whose planes are in memory beside the cache
 
 

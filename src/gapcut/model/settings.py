@@ -90,7 +90,8 @@ def _check_combination(learner: str, oracle: str, params: Mapping[str, Any]) -> 
         )
     if params["eps"] is not None and learner != "cutting-plane":
         raise ValueError(
-            f"eps is the stop of learner='cutting-plane', but learner={learner!r} stops at gap: leave eps=None"
+            f"eps is the stop of learner='cutting-plane', but learner={learner!r} stops at gap: "
+            "leave eps=None"
         )
 
 
