@@ -35,6 +35,9 @@ class Settings:
     standardize: Any
     intercept: Any
     edge_lift: Any
+    node_lift: Any
+    degree_scale: Any
+    incidence_scale: Any
     classes: Any
     class_weight: Any
     nonnegative: Any
@@ -73,6 +76,7 @@ class Settings:
             qp=_choice(params, "qp", QP_SOLVERS, "solver of the working-set program"),
             inference=_choice(params, "inference", tuple(METHODS), "inference method"),
             **{name: params[name] for name in ("incidence", "standardize", "intercept", "edge_lift")},
+            **{name: params[name] for name in ("node_lift", "degree_scale", "incidence_scale")},
             **{name: params[name] for name in ("classes", "class_weight", "nonnegative", "frozen")},
             threads=_threads(params["n_jobs"]),
             random_state=_random_state(params["random_state"]),
