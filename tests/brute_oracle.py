@@ -1,5 +1,6 @@
-"""Oracle and optimum of tiny learning problems by enumeration of all of {0,1}^{V x K}, or of any labelings
-given.
+"""Oracle and optimum of tiny learning problems by enumeration.
+
+Of all of {0,1}^{V x K}, or of any labelings given.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ def all_planes(problem: LearningProblem, graphs: list[TinyGraph], labels: list[n
 
 
 class BruteOracle:
-    """Answers from the lists of all planes. ``worse`` > 0 takes the plane that many ranks below the best
-    (not exact), ``proven=False`` reports infinite bounds, ``calls_allowed`` runs out of time after so many
-    calls.
-    """
+    """Answers from the lists of all planes. ``worse`` > 0 takes the plane that many ranks below the best (not
+    exact), ``proven=False`` reports infinite bounds, ``calls_allowed`` runs out of time after so many
+    calls."""
 
     def __init__(
         self, planes: Planes, worse: int = 0, proven: bool = True, calls_allowed: float = float("inf")

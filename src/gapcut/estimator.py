@@ -56,8 +56,8 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
     learner : {"primal-dual", "block", "cutting-plane"}
-        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle. ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
-        paper.
+        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle. ``block``:
+        block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the paper.
     oracle : {"cut", "brute", "auto"}
         ``cut`` (also ``auto``): one exact min cut a graph. ``brute``: enumeration, for tests on tiny graphs.
     incidence : bool
@@ -68,7 +68,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         training nodes stays a legal label. Default: the sorted labels of the training data.
     inference : {"auto", "trws", "icm", "brute"}
         How :meth:`predict` and :meth:`infer` minimise the energy.
-    standardize, intercept, edge_lift
+    standardize, intercept, edge_lift, node_lift, degree_scale, incidence_scale
         Feature steps; see :class:`gapcut.features.FeaturePipeline`.
     nonnegative : "pairwise", "none", boolean array, or mapping
         The sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
@@ -149,6 +149,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         callback: Any = None,
         random_state: Any = 0,
         frozen: Any = None,
+        node_lift: str = "none",
+        degree_scale: str = "none",
+        incidence_scale: str = "auto",
     ) -> None:
         self.C = C
         self.loss_scale = loss_scale
@@ -173,6 +176,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         self.callback = callback
         self.random_state = random_state
         self.frozen = frozen
+        self.node_lift = node_lift
+        self.degree_scale = degree_scale
+        self.incidence_scale = incidence_scale
 
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.

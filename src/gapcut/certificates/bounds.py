@@ -19,9 +19,9 @@ def primal_bound(
     r"""Proven upper bound of the objective at ``w``, and the part of it that is rounding.
 
     ``total`` must come from a pass of oracles at this very ``w``; its ``bound`` is proven, so
-    ``objective(w) <= 1/2 |w|^2 + C bound``. Summing d squares in any order errs by at most ``gamma_d`` of
-    the sum, the three operations after it by ``gamma_3`` more; d products may underflow. With an ``exact``
-    oracle the rest of the rounding is what ``bound`` lies above the slack of the oracle's own plane.
+    ``objective(w) <= 1/2 |w|^2 + C bound``. Summing d squares in any order errs by at most ``gamma_d`` of the
+    sum, the three operations after it by ``gamma_3`` more; d products may underflow. With an ``exact`` oracle
+    the rest of the rounding is what ``bound`` lies above the slack of the oracle's own plane.
     """
     with np.errstate(over="ignore"):
         square, slack = 0.5 * float(w @ w), problem.C * total.bound
@@ -47,21 +47,21 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
     slack ``xi``.
 
     1. *Mass.* If ``sum a_t <= C (1 + v)`` then ``sum a_t (d_t - h_t'w) <= C (1 + v) xi`` at the optimal
-       ``w``, so ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and ``P >= D* / (1 +
-       v)``. The sum of ``terms`` weights that were meant to add up to C has ``v <= gamma_(terms+2)``.
-    2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of
-       such a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and
-       ``ops`` roundings make it: one a node and label, or edge, of the largest graph and labeling, one a
-       graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j
-       gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is
-       negative.
+       ``w``, so ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and
+       ``P >= D* / (1 + v)``. The sum of ``terms`` weights that were meant to add up to C has
+       ``v <= gamma_(terms+2)``.
+    2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of such
+       a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and ``ops``
+       roundings make it: one a node and label, or edge, of the largest graph and each labeling, one a
+       graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j gamma_(ops+terms+4)``;
+       likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is negative.
     3. *Conjugate.* It is convex and 1-smooth with gradient ``clamp(x)``, coordinate by coordinate, so
        ``conjugate(x*) <= conjugate(x) + |clamp(x)|'e + 1/2 |e|^2``.
     4. *Evaluation* of ``conjugate(x) = sum w_j x_j - 1/2 w_j^2`` errs by at most ``gamma_(d+4)`` of
        ``sum |w_j x_j| + 1/2 w_j^2``.
 
-    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value
-    of no plane, ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
+    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of
+    no plane, ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
     """
     floor = _no_plane_bound(problem)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -90,8 +90,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
 def trivial_bound(problem: LearningProblem) -> float:
     """Proven upper bound of the objective at ``clamp(0)`` without any oracle.
 
-    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a
-    graph are rounded to sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
+    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a graph are rounded to
+    sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))

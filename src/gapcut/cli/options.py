@@ -63,6 +63,15 @@ class LearningOptions:
     edge_lift: Annotated[str, Parameter(name="--edge-lift", help="How signed edge features become >= 0.")] = (
         "auto"
     )
+    node_lift: Annotated[
+        str, Parameter(name="--node-lift", help="stumps: node features as 0/1 quantile answers.")
+    ] = "none"
+    degree_scale: Annotated[
+        str, Parameter(name="--degree-scale", help="Divide edge features by degree: none, graph or node.")
+    ] = "none"
+    incidence_scale: Annotated[
+        str, Parameter(name="--incidence-scale", help="Sums at nodes: auto, none, center or standard.")
+    ] = "auto"
     classes: Annotated[
         str | None,
         Parameter(name="--classes", help="All labels, separated by commas; default: those in DATA."),
@@ -93,6 +102,9 @@ class LearningOptions:
             standardize=self.standardize,
             intercept=self.intercept,
             edge_lift=self.edge_lift,
+            node_lift=self.node_lift,
+            degree_scale=self.degree_scale,
+            incidence_scale=self.incidence_scale,
             classes=None if self.classes is None else parse_labels(self.classes, graphs),
             class_weight="balanced" if self.balanced else None,
             max_passes=self.max_passes,

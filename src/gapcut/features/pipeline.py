@@ -20,6 +20,7 @@ from gapcut.features.stumps import QuantileStumps
 from gapcut.typing import AnyArray
 
 STEPS: dict[str, type[Step]] = {
+    "node stumps": QuantileStumps,
     "nodes": NodeStandardizer,
     "stumps": QuantileStumps,
     "edges": EdgeScaler,
@@ -40,12 +41,14 @@ class FeaturePipeline:
     - ``edge_lift``: ``"auto"`` splits edge columns that are negative somewhere in training into positive and
       negative part, ``"all"`` splits every column, ``"stumps"`` replaces columns by quantile stumps,
       ``"none"`` keeps signs.
+    - ``node_lift``: ``"stumps"`` replaces node columns by quantile stumps and leaves them unscaled, ``"none"``
+      does not.
     - ``incidence``: sums of the outgoing and of the incoming edge features as node features.
     - ``intercept``: a constant node column and a constant edge feature.
     - ``degree_scale``: edge features divided by the graph's mean degree (``"graph"``), by the degrees of the
       two ends (``"node"``), or not (``"none"``); the constant edge feature and the sums follow.
     - ``incidence_scale``: the sums as they are (``"none"``), centred (``"center"``) or standardised
-      (``"standard"``).
+      (``"standard"``); ``"auto"`` standardises them unless ``standardize=False``.
     - ``n_thresholds``: stumps a feature.
 
     What a weight costs depends on the scale of its column, so each of these changes what ``C`` means. With
@@ -61,8 +64,9 @@ class FeaturePipeline:
         incidence: bool = True,
         intercept: bool = True,
         *,
+        node_lift: str = "none",
         degree_scale: str = "none",
-        incidence_scale: str = "none",
+        incidence_scale: str = "auto",
         n_thresholds: int = 10,
     ) -> None:
         choice("standardize", standardize, (True, False, "scale"))
@@ -70,10 +74,15 @@ class FeaturePipeline:
         choice("incidence", incidence, (True, False))
         choice("intercept", intercept, (True, False))
         choice("degree_scale", degree_scale, ("none", "graph", "node"))
-        choice("incidence_scale", incidence_scale, ("none", "center", "standard"))
-        stumps = edge_lift == "stumps"
+        choice("incidence_scale", incidence_scale, ("auto", "none", "center", "standard"))
+        if incidence_scale == "auto":
+            incidence_scale = "standard" if standardize else "none"
+        choice("node_lift", node_lift, ("none", "stumps"))
+        stumps, node_stumps = edge_lift == "stumps", node_lift == "stumps"
+        scaled = bool(standardize) and not node_stumps
         chosen: dict[str, Step | None] = {
-            "nodes": NodeStandardizer(standardize, keep_constant=not intercept) if standardize else None,
+            "node stumps": QuantileStumps(n_thresholds, "node") if node_stumps else None,
+            "nodes": NodeStandardizer(standardize, keep_constant=not intercept) if scaled else None,
             "stumps": QuantileStumps(n_thresholds) if stumps else None,
             "edges": EdgeScaler(keep_constant=not intercept) if standardize and not stumps else None,
             "lift": SignLift(edge_lift) if edge_lift in ("auto", "all") else None,

@@ -43,7 +43,7 @@ class NodeStandardizer(Step):
 
     def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
         if self.mode is True and any(g.is_sparse for g in graphs):
-            _refuse_huge(
+            refuse_huge(
                 sum(g.n_nodes for g in graphs), len(columns.node), "the training graphs' node features"
             )
         ranges = ColumnRanges.of((g.node_features for g in graphs), len(columns.node))
@@ -71,7 +71,7 @@ class NodeStandardizer(Step):
         if self.mode == "scale":
             return graph.with_features(self._scaled(graph))
         if graph.is_sparse:
-            _refuse_huge(graph.n_nodes, graph.node_dim, "a graph's node features")
+            refuse_huge(graph.n_nodes, graph.node_dim, "a graph's node features")
         with np.errstate(over="ignore"):  # an infinite quotient is refused by the graph, with its place
             return graph.with_features((self._scaled(graph) - self.mean) / self.deviation)
 
@@ -95,10 +95,11 @@ class NodeStandardizer(Step):
         self._demand(bool((self.peak > 0).all() and (self.deviation > 0).all()), "a scale is not positive")
 
 
-def _refuse_huge(rows: int, columns: int, what: str) -> None:
+def refuse_huge(rows: int, columns: int, what: str, remedy: str = 'standardize="scale"') -> None:
+    """Raise ValueError if so much sparse input would become too large dense."""
     size = 8 * rows * columns
     if size > DENSE_LIMIT:
         raise ValueError(
             f"centring would make {what} dense, {rows} x {columns} = {size / 2**30:.1f} GiB: "
-            f'use standardize="scale", which keeps them sparse'
+            f"use {remedy}, which keeps them sparse"
         )

@@ -46,6 +46,9 @@ def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
     pipeline = FeaturePipeline(
         standardize=settings.standardize,
         edge_lift=settings.edge_lift,
+        node_lift=settings.node_lift,
+        degree_scale=settings.degree_scale,
+        incidence_scale=settings.incidence_scale,
         incidence=settings.incidence,
         intercept=settings.intercept,
     )

@@ -1,0 +1,58 @@
+"""``gapcut dataset``: known data sets as graph-set files for the other commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from gapcut import datasets
+from gapcut.cli.exits import DONE
+from gapcut.cli.options import Json
+from gapcut.cli.show import emit
+from gapcut.data import GraphSet
+
+NAMES = ("tables", "letters", "snakes", "cornell-office", "cornell-home")
+
+
+def dataset(
+    name: Annotated[str, Parameter(name="NAME", help=f"One of {', '.join(NAMES)}.")],
+    root: Annotated[Path, Parameter(name="ROOT", help="Folder that holds the data set's files.")],
+    /,
+    *,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for the .npz files; made if absent.")],
+    edges: Annotated[str, Parameter(name="--edges", help="Graph of a Cornell scene: complete or knn.")] = "complete",
+    as_json: Json = False,
+) -> int:
+    """Write a known data set as graph sets: NAME-train.npz and NAME-test.npz, or NAME.npz where there is no split."""
+    if name not in NAMES:
+        raise ValueError(f"unknown data set {name!r}: known are {', '.join(NAMES)}")
+    parts = _load(name, root, edges)
+    out.mkdir(parents=True, exist_ok=True)
+    document: dict[str, Any] = {"dataset": name, "files": []}
+    for suffix, graphs in parts.items():
+        path = out / f"{name}{suffix}.npz"
+        graphs.save(path)
+        nodes, lines = sum(g.n_nodes for g in graphs), sum(g.n_edges for g in graphs)
+        document["files"].append({"path": str(path), "graphs": len(graphs), "nodes": nodes, "edges": lines})
+    emit(document, as_json, lambda console: _show(console, document))
+    return DONE
+
+
+def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:
+    if name.startswith("cornell-"):
+        return {"": datasets.load_cornell(root, name.removeprefix("cornell-"), edges=edges)}
+    load = {"tables": datasets.load_tables, "letters": datasets.load_letters, "snakes": datasets.load_snakes}[name]
+    train, test = load(root)
+    return {"-train": train, "-test": test}
+
+
+def _show(console: Console, document: dict[str, Any]) -> None:
+    for part in document["files"]:
+        counts = f"{part['graphs']:,} graphs, {part['nodes']:,} nodes, {part['edges']:,} edges"
+        console.print(f"written       {part['path']} ({counts})", highlight=False, soft_wrap=True)
+
+
+COMMANDS = (dataset,)
