@@ -8,6 +8,8 @@
 namespace gapcut {
 namespace {
 constexpr double kOptimal = 1e-13;  // of the largest gradient: below it a multiplier counts as zero
+constexpr double kLevel = 1e-11;    // of the largest gradient: how equal gradients must be at an optimum
+constexpr int kRefinements = 3;
 }  // namespace
 
 void SimplexModel::clear() {
@@ -27,14 +29,17 @@ void SimplexStep::prepare(const SimplexModel& model, double mass, double ridge) 
     for (std::size_t g = 0; g < room_.size(); ++g) capped_[g] = !(room_[g] > 0.0);
     multiplier_.assign(room_.size(), 0.0);
     target_ = model.value;
+    cap_ = room_;
+    for (std::int64_t i = 0; i < m_; ++i) cap_[group_[i]] += target_[i];
     residual_ = model.gradient;
-    double diagonal = 0.0, steepest = 0.0;
+    double diagonal = 0.0;
+    steepest_ = 0.0;
     for (std::int64_t i = 0; i < m_; ++i) {
         diagonal = std::max(diagonal, gram_[i * m_ + i]);
-        steepest = std::max(steepest, std::abs(residual_[i]));
+        steepest_ = std::max(steepest_, std::abs(residual_[i]));
     }
-    ridge_ = ridge * diagonal + 1e-12 * (steepest / mass);
-    tolerance_ = kOptimal * steepest;
+    ridge_ = ridge * diagonal + 1e-12 * (steepest_ / mass);
+    tolerance_ = kOptimal * steepest_;
     factor_.resize(static_cast<std::size_t>(m_ * m_));
     factored_ = 0;
     in_.clear();
@@ -77,20 +82,26 @@ void SimplexStep::back_solve(double* rhs) const {
 void SimplexStep::direction() {
     factor();
     const auto count = std::ssize(in_);
+    held_.clear();
+    std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+    members_.assign(room_.size(), 0);
+    for (const auto i : in_)
+        if (const auto g = group_[i]; capped_[g]) {
+            if (members_[g]++ == 0) held_.push_back(g);
+            multiplier_[g] += residual_[i];
+        }
+    // the mean gradient of a held group is most of its multiplier: without it the solves below need not cancel it
+    for (const auto g : held_) multiplier_[g] /= static_cast<double>(members_[g]);
     step_.resize(in_.size());
-    for (std::int64_t i = 0; i < count; ++i) step_[i] = residual_[in_[i]];
+    for (std::int64_t i = 0; i < count; ++i) step_[i] = residual_[in_[i]] - multiplier_[group_[in_[i]]];
     back_solve(step_.data());
     hold_sums();
 }
 
-// step -= M^-1 E lambda with E' step = 0, E the indicators of the groups held (Schur complement).
+// step -= M^-1 E lambda with E' step = what is missing to the cap by rounding, E the indicators of the groups held
+// (Schur complement).
 void SimplexStep::hold_sums() {
     const auto count = std::ssize(in_);
-    std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
-    held_.clear();
-    for (std::int64_t i = 0; i < count; ++i)
-        if (const auto g = group_[in_[i]]; capped_[g] && std::find(held_.begin(), held_.end(), g) == held_.end())
-            held_.push_back(g);
     const auto held = std::ssize(held_);
     ones_.assign(static_cast<std::size_t>(held * count), 0.0);
     schur_.assign(static_cast<std::size_t>(held * held), 0.0);
@@ -103,6 +114,7 @@ void SimplexStep::hold_sums() {
             ones_[q * count + i] = 1.0;
             sums_[q] += step_[i];
         }
+    for (std::int64_t q = 0; q < held; ++q) sums_[q] -= missing(held_[q]);
     for (std::int64_t q = 0; q < held; ++q) {
         back_solve(ones_.data() + q * count);
         for (std::int64_t i = 0; i < count; ++i)
@@ -110,7 +122,7 @@ void SimplexStep::hold_sums() {
     }
     solve_small(schur_, sums_, held);
     for (std::int64_t q = 0; q < held; ++q) {
-        multiplier_[held_[q]] = sums_[q];
+        multiplier_[held_[q]] += sums_[q];
         add_scaled(step_.data(), -sums_[q], ones_.data() + q * count, count);
     }
 }
@@ -156,6 +168,25 @@ bool SimplexStep::advance() {
     return cap < 0 && blocking < 0;
 }
 
+// The model gradient anew: long steps along flat directions leave rounding behind in the running one.
+void SimplexStep::refresh(const SimplexModel& model) {
+    residual_ = model.gradient;
+    for (std::int64_t i = 0; i < m_; ++i) {
+        const double change = target_[i] - model.value[i];
+        if (change == 0.0) continue;
+        add_scaled(residual_.data(), -change, gram_ + i * m_, m_);
+        residual_[i] -= ridge_ * change;
+    }
+}
+
+// Whether the step has made the gradients on in_ what they should be, those of the multipliers; a nearly singular gram
+// may need the step again.
+bool SimplexStep::level() const {
+    return std::all_of(in_.begin(), in_.end(), [this](std::int32_t i) {
+        return std::abs(residual_[i] - multiplier_[group_[i]]) <= kLevel * steepest_;
+    });
+}
+
 // At the optimum over in_: lifts the cap, or lets in the plane, with the worst multiplier. False if optimal.
 bool SimplexStep::activate() {
     double worst = tolerance_;
@@ -182,26 +213,37 @@ bool SimplexStep::activate() {
 void SimplexStep::solve(const SimplexModel& model, double mass, double ridge) {
     prepare(model, mass, ridge);
     const std::int64_t limit = 4 * m_ + 20;  // far above what occurs; the caller's line search guards the rest
+    int refined = 0;
     for (std::int64_t round = 0; round < limit; ++round) {
         direction();
-        if (advance() && !activate()) break;
+        const bool ended = advance();
+        if (ended) refresh(model);
+        if (ended && refined < kRefinements && !level()) {
+            ++refined;
+            continue;
+        }
+        refined = 0;
+        if (ended && !activate()) break;
     }
-    settle_sums(model);
+    settle_sums();
+}
+
+double SimplexStep::missing(std::int32_t group) const {
+    double rest = cap_[group];
+    for (std::int64_t i = 0; i < m_; ++i)
+        if (group_[i] == group) rest -= target_[i];
+    return rest;
 }
 
 // Where the gram is nearly singular the held sums drift; a target of less than the cap can be one of descent. The
-// largest mass of the group takes the difference.
-void SimplexStep::settle_sums(const SimplexModel& model) {
+// largest mass of the group takes the last difference.
+void SimplexStep::settle_sums() {
     for (std::size_t g = 0; g < room_.size(); ++g) {
         if (!capped_[g]) continue;
-        double missing = model.room[g];
         std::int64_t largest = -1;
-        for (std::int64_t i = 0; i < m_; ++i) {
-            if (group_[i] != static_cast<std::int32_t>(g)) continue;
-            missing += model.value[i] - target_[i];
-            if (largest < 0 || target_[i] > target_[largest]) largest = i;
-        }
-        if (largest >= 0) target_[largest] = std::max(0.0, target_[largest] + missing);
+        for (std::int64_t i = 0; i < m_; ++i)
+            if (group_[i] == static_cast<std::int32_t>(g) && (largest < 0 || target_[i] > target_[largest])) largest = i;
+        if (largest >= 0) target_[largest] = std::max(0.0, target_[largest] + missing(static_cast<std::int32_t>(g)));
     }
 }
 

@@ -50,11 +50,12 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
        ``w``, so ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and
        ``P >= D* / (1 + v)``. The sum of ``terms`` weights that were meant to add up to C has
        ``v <= gamma_(terms+2)``.
-    2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of such
-       a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and ``ops``
-       roundings make it: one a node and label, or edge, of the largest graph and each labeling, one a
-       graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j gamma_(ops+terms+4)``;
-       likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is negative.
+    2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of
+       such a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and
+       ``ops`` roundings make it: one a node and label, or edge, of the largest graph and each labeling, one
+       a graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j
+       gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is
+       negative.
     3. *Conjugate.* It is convex and 1-smooth with gradient ``clamp(x)``, coordinate by coordinate, so
        ``conjugate(x*) <= conjugate(x) + |clamp(x)|'e + 1/2 |e|^2``.
     4. *Evaluation* of ``conjugate(x) = sum w_j x_j - 1/2 w_j^2`` errs by at most ``gamma_(d+4)`` of
@@ -90,8 +91,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
 def trivial_bound(problem: LearningProblem) -> float:
     """Proven upper bound of the objective at ``clamp(0)`` without any oracle.
 
-    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a graph are rounded to
-    sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
+    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a
+    graph are rounded to sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))

@@ -37,15 +37,18 @@ private:
     void direction();
     void hold_sums();
     bool advance();
+    void refresh(const SimplexModel& model);
+    bool level() const;
     bool activate();
-    void settle_sums(const SimplexModel& model);
+    double missing(std::int32_t group) const;
+    void settle_sums();
     void leave(std::size_t position);
 
     std::int64_t m_ = 0;
     const double* gram_ = nullptr;
     const std::int32_t* group_ = nullptr;
-    double ridge_ = 0, tolerance_ = 0;
-    std::vector<double> room_, multiplier_, total_;  // per group; multiplier_ of the caps that are met, else 0
+    double ridge_ = 0, steepest_ = 0, tolerance_ = 0;
+    std::vector<double> room_, cap_, multiplier_, total_;  // per group; multiplier_ of the caps that are met, else 0
     std::vector<char> capped_;                       // per group
     std::vector<double> target_, residual_;          // (m,) current point and model gradient there
     std::vector<std::int32_t> in_;                   // planes that may move, in order of the factor's rows
@@ -53,7 +56,7 @@ private:
     std::vector<double> factor_;                     // (m, m) lower triangle of the Cholesky factor on in_
     std::size_t factored_ = 0;                       // leading rows of factor_ that are valid
     std::vector<double> step_;                       // per entry of in_
-    std::vector<std::int32_t> held_;                 // groups whose sum is held
+    std::vector<std::int32_t> held_, members_;       // groups whose sum is held; per group its entries in in_
     std::vector<double> ones_, schur_, sums_;        // (held, in), (held, held), (held,)
 };
 
