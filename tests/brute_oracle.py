@@ -1,4 +1,7 @@
-"""Oracle and optimum of tiny learning problems by enumeration of all of {0,1}^{V x K}, or of any labelings given."""
+"""Oracle and optimum of tiny learning problems by enumeration.
+
+Of all of {0,1}^{V x K}, or of any labelings given.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from collections.abc import Sequence
 import clarabel
 import numpy as np
 import scipy.sparse as sp
-from tiny import TinyGraph, enumerated_planes
 
 from gapcut.engines import OutOfTime
 from gapcut.oracles import OraclePlanes, OracleTotal
 from gapcut.problem import LearningProblem
+from tiny import TinyGraph, enumerated_planes
 
 Planes = list[tuple[np.ndarray, np.ndarray]]
 
@@ -22,8 +25,9 @@ def all_planes(problem: LearningProblem, graphs: list[TinyGraph], labels: list[n
 
 
 class BruteOracle:
-    """Answers from the lists of all planes. ``worse`` > 0 takes the plane that many ranks below the best (not exact),
-    ``proven=False`` reports infinite bounds, ``calls_allowed`` runs out of time after so many calls."""
+    """Answers from the lists of all planes. ``worse`` > 0 takes the plane that many ranks below the best (not
+    exact), ``proven=False`` reports infinite bounds, ``calls_allowed`` runs out of time after so many
+    calls."""
 
     def __init__(
         self, planes: Planes, worse: int = 0, proven: bool = True, calls_allowed: float = float("inf")

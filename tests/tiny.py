@@ -28,7 +28,9 @@ class TinyGraph:
         return len(self.edges)
 
 
-def tiny_graph(rng: np.random.Generator, n_nodes: int, n_edges: int, node_dim: int, edge_dim: int) -> TinyGraph:
+def tiny_graph(
+    rng: np.random.Generator, n_nodes: int, n_edges: int, node_dim: int, edge_dim: int
+) -> TinyGraph:
     """Small-integer features half of the time (ties), repeated and reversed edges, isolated nodes."""
     nodes = rng.normal(size=(n_nodes, node_dim))
     edge_features = rng.random((n_edges, edge_dim)) * (rng.random((n_edges, edge_dim)) < 0.7)
@@ -43,7 +45,11 @@ def tiny_graph(rng: np.random.Generator, n_nodes: int, n_edges: int, node_dim: i
 
 
 def tiny_problem(
-    rng: np.random.Generator, n_graphs: int = 1, max_bits: int = 10, C: float = 1.0, loss_scale: float | None = None
+    rng: np.random.Generator,
+    n_graphs: int = 1,
+    max_bits: int = 10,
+    C: float = 1.0,
+    loss_scale: float | None = None,
 ) -> tuple[LearningProblem, list[TinyGraph], list[np.ndarray]]:
     """A learning problem whose every graph has at most ``max_bits`` indicators."""
     n_labels = int(rng.integers(1, 5))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from gapcut import _core
 from scipy.sparse.csgraph import maximum_flow
+
+from gapcut import _core
 
 
 def random_network(rng: np.random.Generator, n: int, m: int, largest: int):
@@ -36,7 +37,9 @@ def cut_cost(side, excess, arcs, forward, backward) -> int:
     return int(terminal + forward[tail & ~head].sum() + backward[head & ~tail].sum())
 
 
-@pytest.mark.parametrize(("n", "m", "largest", "rounds"), [(5, 8, 3, 1500), (30, 90, 10, 400), (200, 800, 1000, 40)])
+@pytest.mark.parametrize(
+    ("n", "m", "largest", "rounds"), [(5, 8, 3, 1500), (30, 90, 10, 400), (200, 800, 1000, 40)]
+)
 def test_flow_equals_scipy_and_cut_costs_the_flow(n, m, largest, rounds):
     rng = np.random.default_rng(n)
     for _ in range(rounds):

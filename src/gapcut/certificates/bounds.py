@@ -19,12 +19,14 @@ def primal_bound(
     r"""Proven upper bound of the objective at ``w``, and the part of it that is rounding.
 
     ``total`` must come from a pass of oracles at this very ``w``; its ``bound`` is proven, so
-    ``objective(w) <= 1/2 |w|^2 + C bound``. Summing d squares in any order errs by at most ``gamma_d`` of the sum, the
-    three operations after it by ``gamma_3`` more; d products may underflow. With an ``exact`` oracle the rest of the
-    rounding is what ``bound`` lies above the slack of the oracle's own plane.
+    ``objective(w) <= 1/2 |w|^2 + C bound``. Summing d squares in any order errs by at most ``gamma_d`` of the
+    sum, the three operations after it by ``gamma_3`` more; d products may underflow. With an ``exact`` oracle
+    the rest of the rounding is what ``bound`` lies above the slack of the oracle's own plane.
     """
     with np.errstate(over="ignore"):
         square, slack = 0.5 * float(w @ w), problem.C * total.bound
+        if not w.any() and slack == 0.0:
+            return 0.0, 0.0
         value = square + slack
         share = gamma(2 * len(w) + 8)
         bound = up(value + share * value + len(w) * SMALLEST)
@@ -37,26 +39,29 @@ def primal_bound(
 def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int) -> tuple[float, float]:
     r"""Proven lower bound of the optimum from planes, and the part of it that is rounding.
 
-    ``x`` (dim,) and ``loss`` are ``sum_t a_t h_t`` and ``sum_t a_t d_t`` as computed from ``terms`` planes with weights
-    ``a_t >= 0`` that already contain C (``sum a_t <= C`` up to rounding; for one simplex a graph, ``C/n`` each).
+    ``x`` (dim,) and ``loss`` are ``sum_t a_t h_t`` and ``sum_t a_t d_t`` as computed from ``terms`` planes
+    with weights ``a_t >= 0`` that already contain C (``sum a_t <= C`` up to rounding; for one simplex a
+    graph, ``C/n`` each).
 
-    Let ``x*``, ``d*`` be the same sums over the true planes in exact arithmetic, and ``P`` the optimum with slack ``xi``.
+    Let ``x*``, ``d*`` be the same sums over the true planes in exact arithmetic, and ``P`` the optimum with
+    slack ``xi``.
 
-    1. *Mass.* If ``sum a_t <= C (1 + v)`` then ``sum a_t (d_t - h_t'w) <= C (1 + v) xi`` at the optimal ``w``, so
-       ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and ``P >= D* / (1 + v)``. The sum of
-       ``terms`` weights that were meant to add up to C has ``v <= gamma_(terms+2)``.
-    2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of such a sum are at
-       most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and ``ops`` roundings make it, ``ops`` the
-       largest number of nodes or edges of a graph plus the number of graphs and a few. With the sum over planes,
-       ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``,
-       since no term of a loss is negative.
+    1. *Mass.* If ``sum a_t <= C (1 + v)`` then ``sum a_t (d_t - h_t'w) <= C (1 + v) xi`` at the optimal
+       ``w``, so ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and
+       ``P >= D* / (1 + v)``. The sum of ``terms`` weights that were meant to add up to C has
+       ``v <= gamma_(terms+2)``.
+    2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of such
+       a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and ``ops``
+       roundings make it, ``ops`` the largest number of nodes or edges of a graph plus the number of graphs
+       and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j gamma_(ops+terms+4)``;
+       likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is negative.
     3. *Conjugate.* It is convex and 1-smooth with gradient ``clamp(x)``, coordinate by coordinate, so
        ``conjugate(x*) <= conjugate(x) + |clamp(x)|'e + 1/2 |e|^2``.
     4. *Evaluation* of ``conjugate(x) = sum w_j x_j - 1/2 w_j^2`` errs by at most ``gamma_(d+4)`` of
        ``sum |w_j x_j| + 1/2 w_j^2``.
 
-    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of no plane,
-    ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
+    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of
+    no plane, ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
     """
     floor = _no_plane_bound(problem)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -85,7 +90,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
 def trivial_bound(problem: LearningProblem) -> float:
     """Proven upper bound of the objective at ``clamp(0)`` without any oracle.
 
-    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``.
+    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a graph are rounded to
+    sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))
@@ -129,8 +135,8 @@ class Bounds:
     def offer_primal(self, w: FloatArray, total: OracleTotal, exact: bool = True) -> float:
         """Upper bound at ``w`` from a pass at ``w``; kept, with its weights, if it is the best.
 
-        An oracle that proves nothing (an infinite bound) makes the latest weights the model and ``upper`` infinite: the
-        finite bound known before belongs to other, untrained weights.
+        An oracle that proves nothing (an infinite bound) makes the latest weights the model and ``upper``
+        infinite: the finite bound known before belongs to other, untrained weights.
         """
         value, rounding = primal_bound(self.problem, w, total, exact)
         unproven = math.isinf(total.bound)

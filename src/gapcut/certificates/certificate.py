@@ -16,9 +16,9 @@ class Certificate:
     """``lower <= optimum <= objective of the model <= upper`` for the named learning problem.
 
     ``rounding``: the part of the gap that pays for floating point and for the integer scaling of the cuts.
-    ``oracle_calls`` counts graphs, ``passes`` the sweeps over all of them. ``status``: ``certified`` (the target was
-    reached), ``stopped`` (a limit came first; the bounds hold) or ``uncertified`` (the oracle proves no bound).
-    ``iteration_bound``: Theorem B.4, for the cutting plane only.
+    ``oracle_calls`` counts graphs, ``passes`` the sweeps over all of them. ``status``: ``certified`` (the
+    target was reached), ``stopped`` (a limit came first; the bounds hold) or ``uncertified`` (the oracle
+    proves no bound). ``iteration_bound``: Theorem B.4, for the cutting plane only.
     """
 
     problem: ProblemName

@@ -1,4 +1,7 @@
-"""Bounds of what floating point can change (Higham, "Accuracy and Stability of Numerical Algorithms", chapter 3)."""
+"""Bounds of what floating point can change.
+
+Higham, "Accuracy and Stability of Numerical Algorithms", chapter 3.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ SMALLEST = 2.0**-1074
 
 
 def gamma(operations: float) -> float:
-    """``n u / (1 - n u)``: n roundings change a sum by at most this share of its absolute terms; inf if n u >= 1."""
+    """``n u / (1 - n u)``, inf if n u >= 1.
+
+    n roundings change a sum by at most this share of its absolute terms.
+    """
     share = operations * UNIT
     return share / (1.0 - share) if share < 1.0 else math.inf
 

@@ -12,10 +12,10 @@ from gapcut.problem import LearningProblem
 def iteration_bound(problem: LearningProblem, eps: float) -> int | None:
     r"""Most passes Algorithm 1 can need to stop at ``eta - xi <= eps``; None if ``eps`` is not positive.
 
-    ``ceil(log2(Delta / (4 R^2 C))) + ceil(16 R^2 C / eps)`` for ``0 < eps <= 4 R^2 C``; a larger ``eps`` stops no later than
-    the end of that range, and a negative first term counts as 0. ``Delta`` is the slack at the start ``clamp(0)``: the
-    largest loss, plus ``R |clamp(0)|`` where weights are frozen away from 0. With ``R = 0`` all planes have ``h = 0``, and
-    the second pass meets the plane of the first.
+    ``ceil(log2(Delta / (4 R^2 C))) + ceil(16 R^2 C / eps)`` for ``0 < eps <= 4 R^2 C``; a larger ``eps``
+    stops no later than the end of that range, and a negative first term counts as 0. ``Delta`` is the slack
+    at the start ``clamp(0)``: the largest loss, plus ``R |clamp(0)|`` where weights are frozen away from 0.
+    With ``R = 0`` all planes have ``h = 0``, and the second pass meets the plane of the first.
     """
     if not eps > 0.0:
         return None

@@ -1,4 +1,7 @@
-"""The learning problem: packed graphs, loss, weight domain. The only room where graphs become native memory."""
+"""The learning problem: packed graphs, loss, weight domain.
+
+The only room where graphs become native memory.
+"""
 
 from gapcut.problem.learning import LearningProblem, learning_problem
 from gapcut.problem.packing import loss_weights, row_matrix

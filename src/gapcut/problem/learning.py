@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 class LearningProblem:
     r"""``min_w 1/2 |w|^2 + C/n sum_i max_z [Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]`` over a box.
 
-    Weights are compact vectors of length ``dim``: the coordinates of ``[unary (K, Dn) | pairwise (K, K, De)]`` that
-    can differ from zero. ``lower`` and ``upper`` hold the box, one entry a coordinate: (-inf, inf) is free,
-    (0, inf) sign constrained (the set P of the paper), (v, v) frozen at v.
+    Weights are compact vectors of length ``dim``: the coordinates of
+    ``[unary (K, Dn) | pairwise (K, K, De)]`` that can differ from zero. ``lower`` and ``upper`` hold the box,
+    one entry a coordinate: (-inf, inf) is free, (0, inf) sign constrained (the set P of the paper), (v, v)
+    frozen at v.
 
-    The dual of any set of planes ``h_t, d_t`` needs only the box (Eq. 21 of the supplement): with ``x = sum a_t h_t``,
-    ``w = clamp(x)`` and the dual value is ``sum a_t d_t - conjugate(x)``.
+    The dual of any set of planes ``h_t, d_t`` needs only the box (Eq. 21 of the supplement): with
+    ``x = sum a_t h_t``, ``w = clamp(x)`` and the dual value is ``sum a_t d_t - conjugate(x)``.
     """
 
     core: _core.Problem
@@ -128,8 +129,8 @@ def learning_problem(
 ) -> LearningProblem:
     """Pack model-ready graphs whose every node is labelled.
 
-    ``labels``: one (V,) integer array a graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies the loss
-    weight of the nodes of each class. ``lower``, ``upper``: (full_dim,) box over
+    ``labels``: one (V,) integer array a graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies
+    the loss weight of the nodes of each class. ``lower``, ``upper``: (full_dim,) box over
     ``[unary (K, Dn) | pairwise (K, K, De)]``; default: unary free, pairwise non-negative.
     """
     core = pack(graphs, labels, n_labels=n_labels, loss_scale=loss_scale, class_weight=class_weight)
@@ -147,8 +148,8 @@ def learning_problem(
 def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:
     """All but the pairwise coordinates that are zero at every optimum.
 
-    With non-negative edge features, a coordinate that no true joint feature map shows has ``h <= 0`` in every plane,
-    so a lower bound of 0 keeps its weight at 0 (formulation, section 4).
+    With non-negative edge features, a coordinate that no true joint feature map shows has ``h <= 0`` in every
+    plane, so a lower bound of 0 keeps its weight at 0 (formulation, section 4).
     """
     unary = core.n_labels * core.node_dim
     never_true = core.true_feature_sum() == 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,10 @@ def pack(
     loss_scale: float,
     class_weight: FloatArray | None = None,
 ) -> _core.Problem:
-    """Stack graphs and their labels; the loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14)."""
+    """Stack graphs and their labels.
+
+    The loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14).
+    """
     node_offset = np.cumsum([0] + [g.n_nodes for g in graphs], dtype=np.int64)
     edge_offset = np.cumsum([0] + [g.n_edges for g in graphs], dtype=np.int64)
     edges = np.concatenate([g.edges + start for g, start in zip(graphs, node_offset[:-1], strict=True)])
@@ -61,7 +64,8 @@ def loss_weights(
 def row_matrix(features: Sequence[FloatArray | sp.csr_array]) -> _core.RowMatrix:
     """Feature rows of some graphs, stacked."""
     if not any(sp.issparse(f) for f in features):
-        return _core.RowMatrix.from_dense(np.ascontiguousarray(np.concatenate(features), dtype=np.float64))
+        dense = np.concatenate(cast("Sequence[FloatArray]", features))
+        return _core.RowMatrix.from_dense(np.ascontiguousarray(dense, dtype=np.float64))
     stacked = sp.csr_array(sp.vstack([sp.csr_array(f) for f in features], format="csr"))
     stacked.sum_duplicates()
     return _core.RowMatrix.from_csr(
