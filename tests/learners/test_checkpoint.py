@@ -78,8 +78,8 @@ def test_damaged_checkpoints_are_one_clear_error_and_never_a_wrong_claim(problem
 
 def killed_run(path: str, gap: float):
     """A run of a few seconds that keeps a checkpoint four times a second. Also what the child process below executes."""
-    graphs = datasets.make_scenes(4, seed=1)
-    settings = Settings.checked(StructuredSVM(C=10.0).get_params())
+    graphs = datasets.make_planted(20, 60, seed=1)
+    settings = Settings.checked(StructuredSVM(C=300.0).get_params())
     problem = build_problem(training_set(graphs, settings), settings)
     learner = PrimalDual(checkpoint=path, checkpoint_seconds=0.25)
     return learner.run(problem, CutOracle(problem), Limits(gap=gap))
@@ -88,7 +88,7 @@ def killed_run(path: str, gap: float):
 @pytest.mark.slow
 def test_killed_at_random_moments_loses_nothing(tmp_path):
     """20 kills without warning; the last run ends like one that was never killed."""
-    gap = 2e-3
+    gap = 1e-3
     path = tmp_path / "run.checkpoint"
     start = time.monotonic()
     whole = killed_run(str(tmp_path / "whole.checkpoint"), gap)
