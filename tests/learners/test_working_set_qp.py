@@ -97,7 +97,7 @@ def test_any_scale_ends_with_an_honest_gap(seed: int, kind: str, exponent: float
     case = instance(seed, kind, 10.0**exponent)
     result = case.solve(DualNewton())
     _, primal, dual = case.values(result.alpha)
-    scale = case.C * (np.abs(case.losses).max() + np.abs(case.planes).max() ** 2 * result.alpha.sum() * case.planes.shape[1])
+    scale = abs(primal) + case.C * (np.abs(case.losses).max() + np.abs(case.planes).max() ** 2 * result.alpha.sum() * case.planes.shape[1])
     assert result.gap >= primal - dual - 1e-12 * scale
     assert primal - dual <= 1e-5 * primal + 1e-14 * scale
 

@@ -32,10 +32,11 @@ private:
     void move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest);
 
     DualPoint point_;
-    SimplexStep model_;
+    SimplexStep step_;
     std::vector<double> direction_;
     std::vector<std::int32_t> chosen_, free_, violated_;
-    std::vector<double> compact_, gram_, gradient_, value_, change_;
+    SimplexModel data_;
+    std::vector<double> compact_, change_;
 };
 
 // Planes with mass, and the most violated of the others.
@@ -63,13 +64,13 @@ void NewtonQP::build_gram() {
     free_coordinates(point_.box, point_.x.data(), free_);
     const auto m = std::ssize(chosen_), width = std::ssize(free_);
     compact_.resize(static_cast<std::size_t>(m * width));
-    gram_.resize(static_cast<std::size_t>(m * m));
+    data_.gram.resize(static_cast<std::size_t>(m * m));
     for (std::int64_t i = 0; i < m; ++i) {
         const double* row = point_.set.row(chosen_[i]);
         double* packed = compact_.data() + i * width;
         for (std::int64_t j = 0; j < width; ++j) packed[j] = row[free_[j]];
         for (std::int64_t k = 0; k <= i; ++k)
-            gram_[i * m + k] = gram_[k * m + i] = dot(packed, compact_.data() + k * width, width);
+            data_.gram[i * m + k] = data_.gram[k * m + i] = dot(packed, compact_.data() + k * width, width);
     }
 }
 
@@ -101,15 +102,17 @@ void NewtonQP::newton_step(double ridge) {
     if (chosen_.empty()) return;
     build_gram();
     const auto m = chosen_.size();
-    gradient_.resize(m);
-    value_.resize(m);
-    change_.resize(m);
+    data_.gradient.resize(m);
+    data_.value.resize(m);
+    data_.group.assign(m, 0);
+    data_.room.assign(1, point_.room);
     for (std::size_t i = 0; i < m; ++i) {
-        gradient_[i] = point_.gradient[chosen_[i]];
-        value_[i] = point_.alpha[chosen_[i]];
+        data_.gradient[i] = point_.gradient[chosen_[i]];
+        data_.value[i] = point_.alpha[chosen_[i]];
     }
-    model_.solve(gram_, gradient_, value_, point_.room, point_.C, ridge);
-    for (std::size_t i = 0; i < m; ++i) change_[i] = model_.target()[i] - value_[i];
+    step_.solve(data_, point_.C, ridge);
+    change_.resize(m);
+    for (std::size_t i = 0; i < m; ++i) change_[i] = step_.target()[i] - data_.value[i];
     move_along(chosen_, change_, 1e3);
 }
 

@@ -8,7 +8,8 @@
 
 namespace gapcut {
 namespace {
-constexpr std::size_t kEntering = 2;       // planes without mass that may join a block's model at once
+constexpr int kEntering = 2;               // planes without mass that a block may bring into the model at once
+constexpr std::size_t kJoint = 32;         // planes of a joint model: about so many are enough to end it
 constexpr double kDust = 1e-14;            // of the mass: less is nothing
 constexpr std::int64_t kFullEvery = 5;     // sweeps; the others leave out planes that have had no mass for a while
 }  // namespace
@@ -75,102 +76,106 @@ std::int64_t PlaneCache::add(std::span<const std::int32_t> blocks, const double*
 }
 
 // d_p - h_p'w of the planes in play, -inf for the others; returns the gap of the block over them.
-double PlaneCache::gradients(const Block& block, bool full) {
-    gradient_.resize(block.size());
-    double best = 0.0, paid_now = 0.0;
-    for (std::size_t p = 0; p < block.size(); ++p) {
-        if (!full && !(block[p].mass > 0.0) && block[p].used < clock_) {
-            gradient_[p] = -std::numeric_limits<double>::infinity();
+double PlaneCache::gradients(Block& block, bool full) const {
+    double best = 0.0, paid = 0.0;
+    for (auto& plane : block) {
+        if (!full && !(plane.mass > 0.0) && plane.used < clock_) {
+            plane.gradient = -std::numeric_limits<double>::infinity();
             continue;
         }
-        gradient_[p] = block[p].loss - dot(block[p].row.data(), weights_.data(), dim());
-        best = std::max(best, gradient_[p]);
-        paid_now += block[p].mass * gradient_[p];
+        plane.gradient = plane.loss - dot(plane.row.data(), weights_.data(), dim());
+        best = std::max(best, plane.gradient);
+        paid += plane.mass * plane.gradient;
     }
-    return mass_ * best - paid_now;
+    return mass_ * best - paid;
 }
 
-// Planes with mass, and the best of the others if they would take mass from one of these or from the slack.
-void PlaneCache::choose(const Block& block) {
-    chosen_.clear();
-    double worst = std::numeric_limits<double>::infinity(), sum = 0.0;
-    for (std::size_t p = 0; p < block.size(); ++p)
-        if (block[p].mass > 0.0) {
-            chosen_.push_back(static_cast<std::int32_t>(p));
-            worst = std::min(worst, gradient_[p]);
-            sum += block[p].mass;
-        }
-    if (sum < mass_) worst = std::min(worst, 0.0);
-    const auto massive = chosen_.size();
-    for (std::size_t k = 0; k < kEntering; ++k) {
-        std::int32_t best = -1;
-        for (std::size_t p = 0; p < block.size(); ++p) {
-            const auto taken = std::find(chosen_.begin() + static_cast<std::ptrdiff_t>(massive), chosen_.end(), p);
-            if (!(block[p].mass > 0.0) && gradient_[p] > worst && taken == chosen_.end() &&
-                (best < 0 || gradient_[p] > gradient_[best]))
-                best = static_cast<std::int32_t>(p);
-        }
-        if (best < 0) break;
-        chosen_.push_back(best);
-    }
-}
-
-// The Newton model on the chosen planes over the free coordinates, then an exact line search on the dual itself.
-void PlaneCache::newton_step(Block& block) {
-    choose(block);
-    const auto m = std::ssize(chosen_), width = std::ssize(free_);
-    if (m == 0) return;
-    packed_.resize(static_cast<std::size_t>(m * width));
-    gram_.resize(static_cast<std::size_t>(m * m));
-    chosen_gradient_.resize(static_cast<std::size_t>(m));
-    value_.resize(static_cast<std::size_t>(m));
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < m; ++i) {
-        const auto& plane = block[chosen_[i]];
-        double* row = packed_.data() + i * width;
-        for (std::int64_t j = 0; j < width; ++j) row[j] = plane.row[free_[j]];
-        for (std::int64_t k = 0; k <= i; ++k)
-            gram_[i * m + k] = gram_[k * m + i] = dot(row, packed_.data() + k * width, width);
-        chosen_gradient_[i] = gradient_[chosen_[i]];
-        value_[i] = plane.mass;
+// Adds a block to the model: its planes with mass, and the best of the others if they would take mass from one of
+// these or from the slack.
+void PlaneCache::choose(Block& block) {
+    const auto first = chosen_.size();
+    double worst = std::numeric_limits<double>::infinity(), best = 0.0, sum = 0.0;
+    for (auto& plane : block) {
+        best = std::max(best, plane.gradient);
+        if (!(plane.mass > 0.0)) continue;
+        chosen_.push_back(&plane);
+        worst = std::min(worst, plane.gradient);
         sum += plane.mass;
     }
     const double room = mass_ - sum > kDust * mass_ ? mass_ - sum : 0.0;
-    model_.solve(gram_, chosen_gradient_, value_, room, mass_);
-    std::fill(direction_.begin(), direction_.end(), 0.0);
-    const double level = room > 0.0 ? 0.0 : *std::max_element(chosen_gradient_.begin(), chosen_gradient_.end());
-    double ascent = 0.0;
-    for (std::int64_t i = 0; i < m; ++i) {
-        const double change = model_.target()[i] - value_[i];
-        if (change == 0.0) continue;
-        add_scaled(direction_.data(), change, block[chosen_[i]].row.data(), dim());
-        ascent += change * (chosen_gradient_[i] - level);
+    if (room > 0.0) worst = std::min(worst, 0.0);
+    for (int k = 0; k < kEntering; ++k) {
+        Plane* next = nullptr;
+        for (auto& plane : block) {
+            const bool candidate = !(plane.mass > 0.0) && plane.gradient > worst;
+            if (candidate && (!next || plane.gradient > next->gradient) &&
+                std::find(chosen_.begin() + static_cast<std::ptrdiff_t>(first), chosen_.end(), &plane) == chosen_.end())
+                next = &plane;
+        }
+        if (!next) break;
+        chosen_.push_back(next);
     }
-    const double s = line_search(box_, x_.data(), direction_.data(), ascent, 1.0);
-    move_and_clamp(box_, x_.data(), s, direction_.data(), weights_.data());
-    for (std::int64_t i = 0; i < m; ++i) {
-        auto& plane = block[chosen_[i]];
-        plane.mass = s == 1.0 ? model_.target()[i] : plane.mass + s * (model_.target()[i] - value_[i]);
-        if (plane.mass < 0.0) plane.mass = 0.0;
-        if (plane.mass > 0.0) plane.used = clock_;
+    const auto group = static_cast<std::int32_t>(model_.room.size());
+    model_.room.push_back(room);
+    level_.push_back(room > 0.0 ? 0.0 : best);
+    for (auto i = first; i < chosen_.size(); ++i) {
+        model_.gradient.push_back(chosen_[i]->gradient);
+        model_.value.push_back(chosen_[i]->mass);
+        model_.group.push_back(group);
     }
 }
 
-double PlaneCache::visit(Block& block, int steps, double tolerance, bool full) {
-    double first = 0.0;
-    for (int step = 0; step < steps; ++step) {
-        const double gap = gradients(block, full);
-        if (step == 0) first = gap;
-        if (!(gap > tolerance)) break;
-        newton_step(block);
-    }
-    return first;
-}
-
-double PlaneCache::pass(std::span<const std::int32_t> blocks, int steps, double tolerance, bool full) {
-    double gap = 0.0;
+// Inner products over the free coordinates, from rows packed to those coordinates.
+void PlaneCache::build_gram() {
     free_coordinates(box_, x_.data(), free_);
-    for (const auto i : blocks) gap += visit(blocks_[i], steps, tolerance, full);
+    const auto m = std::ssize(chosen_), width = std::ssize(free_);
+    packed_.resize(static_cast<std::size_t>(m * width));
+    model_.gram.resize(static_cast<std::size_t>(m * m));
+    for (std::int64_t i = 0; i < m; ++i) {
+        double* row = packed_.data() + i * width;
+        for (std::int64_t j = 0; j < width; ++j) row[j] = chosen_[i]->row[free_[j]];
+        for (std::int64_t k = 0; k <= i; ++k)
+            model_.gram[i * m + k] = model_.gram[k * m + i] = dot(row, packed_.data() + k * width, width);
+    }
+}
+
+// The Newton model on the chosen planes, then an exact line search on the dual itself. Ends the model.
+void PlaneCache::newton_step() {
+    if (!chosen_.empty()) {
+        build_gram();
+        step_.solve(model_, mass_);
+        std::fill(direction_.begin(), direction_.end(), 0.0);
+        double ascent = 0.0;
+        for (std::size_t i = 0; i < chosen_.size(); ++i) {
+            const double change = step_.target()[i] - model_.value[i];
+            if (change == 0.0) continue;
+            add_scaled(direction_.data(), change, chosen_[i]->row.data(), dim());
+            ascent += change * (model_.gradient[i] - level_[model_.group[i]]);
+        }
+        const double s = line_search(box_, x_.data(), direction_.data(), ascent, 1.0);
+        move_and_clamp(box_, x_.data(), s, direction_.data(), weights_.data());
+        for (std::size_t i = 0; i < chosen_.size(); ++i) {
+            auto& plane = *chosen_[i];
+            plane.mass = s == 1.0 ? step_.target()[i] : plane.mass + s * (step_.target()[i] - model_.value[i]);
+            plane.mass = std::max(0.0, plane.mass);
+            if (plane.mass > 0.0) plane.used = clock_;
+        }
+    }
+    chosen_.clear();
+    level_.clear();
+    model_.clear();
+}
+
+// One visit of every block; returns the sum of their gaps as met.
+double PlaneCache::pass(double tolerance, bool full) {
+    double gap = 0.0;
+    for (const auto i : order_) {
+        const double mine = gradients(blocks_[i], full);
+        gap += mine;
+        if (mine > tolerance) choose(blocks_[i]);
+        if (chosen_.size() >= kJoint) newton_step();
+    }
+    newton_step();
     return gap;
 }
 
@@ -180,7 +185,7 @@ std::int64_t PlaneCache::sweep(double target, std::int64_t most, const StopTest&
         if (stop && stop()) throw Interrupted();
         const bool full = k % kFullEvery == 0;
         random_.shuffle(order_);
-        const double gap = pass(order_, 1, tolerance, full);
+        const double gap = pass(tolerance, full);
         if (full && gap <= target) return k + 1;
     }
     return most;

@@ -10,18 +10,28 @@ namespace {
 constexpr double kOptimal = 1e-13;  // of the largest gradient: below it a multiplier counts as zero
 }  // namespace
 
-void SimplexStep::prepare(const std::vector<double>& gram, const std::vector<double>& gradient,
-                          const std::vector<double>& value, double room, double mass, double ridge) {
-    m_ = static_cast<std::int64_t>(gradient.size());
-    gram_ = gram.data();
-    room_ = room;
-    capped_ = !(room > 0.0);
-    target_ = value;
-    residual_ = gradient;
+void SimplexModel::clear() {
+    gram.clear();
+    gradient.clear();
+    value.clear();
+    group.clear();
+    room.clear();
+}
+
+void SimplexStep::prepare(const SimplexModel& model, double mass, double ridge) {
+    m_ = std::ssize(model.gradient);
+    gram_ = model.gram.data();
+    group_ = model.group.data();
+    room_ = model.room;
+    capped_.resize(room_.size());
+    for (std::size_t g = 0; g < room_.size(); ++g) capped_[g] = !(room_[g] > 0.0);
+    multiplier_.assign(room_.size(), 0.0);
+    target_ = model.value;
+    residual_ = model.gradient;
     double diagonal = 0.0, steepest = 0.0;
     for (std::int64_t i = 0; i < m_; ++i) {
         diagonal = std::max(diagonal, gram_[i * m_ + i]);
-        steepest = std::max(steepest, std::abs(gradient[i]));
+        steepest = std::max(steepest, std::abs(residual_[i]));
     }
     ridge_ = ridge * diagonal + 1e-12 * (steepest / mass);
     tolerance_ = kOptimal * steepest;
@@ -30,7 +40,7 @@ void SimplexStep::prepare(const std::vector<double>& gram, const std::vector<dou
     in_.clear();
     member_.assign(static_cast<std::size_t>(m_), 0);
     for (std::int64_t i = 0; i < m_; ++i)
-        if (value[i] > 0.0) {
+        if (target_[i] > 0.0) {
             in_.push_back(static_cast<std::int32_t>(i));
             member_[i] = 1;
         }
@@ -50,37 +60,59 @@ void SimplexStep::factor() {
     factored_ = in_.size();
 }
 
-void SimplexStep::back_solve(std::vector<double>& rhs) const {
-    const auto count = static_cast<std::int64_t>(in_.size());
+void SimplexStep::back_solve(double* rhs) const {
+    const auto count = std::ssize(in_);
     for (std::int64_t i = 0; i < count; ++i) {
         const double* row = factor_.data() + i * m_;
-        rhs[i] = (rhs[i] - dot(row, rhs.data(), i)) / row[i];
+        rhs[i] = (rhs[i] - dot(row, rhs, i)) / row[i];
     }
     for (std::int64_t i = count - 1; i >= 0; --i) {
         const double* row = factor_.data() + i * m_;
         rhs[i] /= row[i];
-        for (std::int64_t j = 0; j < i; ++j) rhs[j] -= row[j] * rhs[i];
+        add_scaled(rhs, -rhs[i], row, i);
     }
 }
 
-// Newton step on the planes of in_, with the sum held where the cap is met; its multiplier is the cap's.
+// Newton step on the planes of in_, with the sums held where caps are met; their multipliers are the caps'.
 void SimplexStep::direction() {
     factor();
-    const auto count = in_.size();
-    step_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) step_[i] = residual_[in_[i]];
-    back_solve(step_);
-    multiplier_ = 0.0;
-    if (!capped_) return;
-    ones_.assign(count, 1.0);
-    back_solve(ones_);
-    double along = 0.0, total = 0.0;
-    for (std::size_t i = 0; i < count; ++i) {
-        along += step_[i];
-        total += ones_[i];
+    const auto count = std::ssize(in_);
+    step_.resize(in_.size());
+    for (std::int64_t i = 0; i < count; ++i) step_[i] = residual_[in_[i]];
+    back_solve(step_.data());
+    hold_sums();
+}
+
+// step -= M^-1 E lambda with E' step = 0, E the indicators of the groups held (Schur complement).
+void SimplexStep::hold_sums() {
+    const auto count = std::ssize(in_);
+    std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+    held_.clear();
+    for (std::int64_t i = 0; i < count; ++i)
+        if (const auto g = group_[in_[i]]; capped_[g] && std::find(held_.begin(), held_.end(), g) == held_.end())
+            held_.push_back(g);
+    const auto held = std::ssize(held_);
+    ones_.assign(static_cast<std::size_t>(held * count), 0.0);
+    schur_.assign(static_cast<std::size_t>(held * held), 0.0);
+    sums_.assign(static_cast<std::size_t>(held), 0.0);
+    const auto place = [&](std::int64_t i) {
+        return std::find(held_.begin(), held_.end(), group_[in_[i]]) - held_.begin();
+    };
+    for (std::int64_t i = 0; i < count; ++i)
+        if (const auto q = place(i); q < held) {
+            ones_[q * count + i] = 1.0;
+            sums_[q] += step_[i];
+        }
+    for (std::int64_t q = 0; q < held; ++q) {
+        back_solve(ones_.data() + q * count);
+        for (std::int64_t i = 0; i < count; ++i)
+            if (const auto r = place(i); r < held) schur_[q * held + r] += ones_[q * count + i];
     }
-    if (total > 0.0) multiplier_ = along / total;
-    for (std::size_t i = 0; i < count; ++i) step_[i] -= multiplier_ * ones_[i];
+    solve_small(schur_, sums_, held);
+    for (std::int64_t q = 0; q < held; ++q) {
+        multiplier_[held_[q]] = sums_[q];
+        add_scaled(step_.data(), -sums_[q], ones_.data() + q * count, count);
+    }
 }
 
 void SimplexStep::leave(std::size_t position) {
@@ -92,62 +124,84 @@ void SimplexStep::leave(std::size_t position) {
 
 // Walks along the step until it ends or a constraint stops it. True if it walked to the end.
 bool SimplexStep::advance() {
-    double length = 1.0, total = 0.0;
-    std::ptrdiff_t blocking = -1;
-    bool meets_cap = false;
+    double length = 1.0;
+    std::ptrdiff_t blocking = -1, cap = -1;
+    total_.assign(room_.size(), 0.0);
     for (std::size_t i = 0; i < in_.size(); ++i) {
-        total += step_[i];
+        total_[group_[in_[i]]] += step_[i];
         if (step_[i] < 0.0 && target_[in_[i]] < -length * step_[i]) {
             length = target_[in_[i]] / -step_[i];
             blocking = static_cast<std::ptrdiff_t>(i);
         }
     }
-    if (!capped_ && total > 0.0 && room_ < length * total) {
-        length = room_ / total;
-        meets_cap = true;
-    }
+    for (std::size_t g = 0; g < room_.size(); ++g)
+        if (!capped_[g] && total_[g] > 0.0 && room_[g] < length * total_[g]) {
+            length = room_[g] / total_[g];
+            cap = static_cast<std::ptrdiff_t>(g);
+        }
     for (std::size_t i = 0; i < in_.size(); ++i) {
         const double move = length * step_[i];
         target_[in_[i]] = std::max(0.0, target_[in_[i]] + move);
         add_scaled(residual_.data(), -move, gram_ + in_[i] * m_, m_);
         residual_[in_[i]] -= ridge_ * move;
     }
-    if (meets_cap) {
-        capped_ = true;
-        room_ = 0.0;
-    } else if (!capped_) {
-        room_ = std::max(0.0, room_ - length * total);
+    for (std::size_t g = 0; g < room_.size(); ++g)
+        if (!capped_[g]) room_[g] = std::max(0.0, room_[g] - length * total_[g]);
+    if (cap >= 0) {
+        capped_[cap] = 1;
+        room_[cap] = 0.0;
+    } else if (blocking >= 0) {
+        leave(static_cast<std::size_t>(blocking));
     }
-    if (!meets_cap && blocking >= 0) leave(static_cast<std::size_t>(blocking));
-    return !meets_cap && blocking < 0;
+    return cap < 0 && blocking < 0;
 }
 
-// At the optimum over in_: lets in the plane with the worst multiplier, or lifts the cap. False if optimal.
+// At the optimum over in_: lifts the cap, or lets in the plane, with the worst multiplier. False if optimal.
 bool SimplexStep::activate() {
-    double worst = multiplier_ + tolerance_;
-    std::int64_t entering = -1;
+    double worst = tolerance_;
+    std::int64_t entering = -1, lifted = -1;
+    for (std::size_t g = 0; g < room_.size(); ++g)
+        if (capped_[g] && -multiplier_[g] > worst) {
+            worst = -multiplier_[g];
+            lifted = static_cast<std::int64_t>(g);
+        }
     for (std::int64_t i = 0; i < m_; ++i)
-        if (!member_[i] && residual_[i] > worst) {
-            worst = residual_[i];
+        if (const double excess = residual_[i] - multiplier_[group_[i]]; !member_[i] && excess > worst) {
+            worst = excess;
             entering = i;
         }
-    if (capped_ && multiplier_ < -tolerance_) {
-        capped_ = false;
-        return true;
+    if (entering >= 0) {
+        member_[entering] = 1;
+        in_.push_back(static_cast<std::int32_t>(entering));
+    } else if (lifted >= 0) {
+        capped_[lifted] = 0;
     }
-    if (entering < 0) return false;
-    member_[entering] = 1;
-    in_.push_back(static_cast<std::int32_t>(entering));
-    return true;
+    return entering >= 0 || lifted >= 0;
 }
 
-void SimplexStep::solve(const std::vector<double>& gram, const std::vector<double>& gradient,
-                        const std::vector<double>& value, double room, double mass, double ridge) {
-    prepare(gram, gradient, value, room, mass, ridge);
+void SimplexStep::solve(const SimplexModel& model, double mass, double ridge) {
+    prepare(model, mass, ridge);
     const std::int64_t limit = 4 * m_ + 20;  // far above what occurs; the caller's line search guards the rest
     for (std::int64_t round = 0; round < limit; ++round) {
         direction();
         if (advance() && !activate()) return;
+    }
+}
+
+void solve_small(std::vector<double>& a, std::vector<double>& b, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j <= i; ++j) {
+            const double rest = a[i * n + j] - dot(a.data() + i * n, a.data() + j * n, j);
+            if (j < i)
+                a[i * n + j] = rest / a[j * n + j];
+            else
+                a[i * n + i] = std::sqrt(rest > 0.0 ? rest : 1e-300);
+        }
+        b[i] = (b[i] - dot(a.data() + i * n, b.data(), i)) / a[i * n + i];
+    }
+    for (std::int64_t i = n - 1; i >= 0; --i) {
+        b[i] /= a[i * n + i];
+        add_scaled(b.data(), -b[i], a.data() + i * n, i);
     }
 }
 

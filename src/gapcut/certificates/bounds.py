@@ -25,6 +25,8 @@ def primal_bound(
     """
     with np.errstate(over="ignore"):
         square, slack = 0.5 * float(w @ w), problem.C * total.bound
+        if not w.any() and slack == 0.0:
+            return 0.0, 0.0
         value = square + slack
         share = gamma(2 * len(w) + 8)
         bound = up(value + share * value + len(w) * SMALLEST)
@@ -88,7 +90,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
 def trivial_bound(problem: LearningProblem) -> float:
     """Proven upper bound of the objective at ``clamp(0)`` without any oracle.
 
-    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``.
+    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a graph are rounded to
+    sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))

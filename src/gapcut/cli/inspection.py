@@ -184,8 +184,7 @@ def _show_model(
     console.print(f"labels        {', '.join(str(c) for c in document['classes'])}")
     console.print(
         f"features      {document['raw_node_features']} raw node columns become "
-        f"{len(document['node_features'])}; "
-        f"{len(document['edge_features'])} edge columns"
+        f"{len(document['node_features'])}; {len(document['edge_features'])} edge columns"
     )
     console.print(
         f"feature steps incidence={svm.incidence}, standardize={svm.standardize}, intercept={svm.intercept}, "

@@ -150,8 +150,7 @@ def _inference_line(document: dict[str, Any]) -> str:
     found = document["inference"]
     return (
         f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, "
-        "largest gap "
-        f"{found['largest_gap']:.3g}, {found['seconds']:.2f} s"
+        f"largest gap {found['largest_gap']:.3g}, {found['seconds']:.2f} s"
     )
 
 

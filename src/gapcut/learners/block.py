@@ -71,10 +71,8 @@ class Block:
         session.calls += session.problem.n_graphs
         bounds.offer_primal(w, total, session.oracle.exact)
         if not session.target_met:
-            slack = max(0.0, total.loss - float(total.plane @ w))
-            gap = 0.5 * float(w @ w) + session.problem.C * slack - bounds.lower
             try:
-                cache.sweep(self.inner * max(gap, 0.0), self.max_sweeps, clock.left)
+                cache.sweep(self.inner * _gap(session, w, total), self.max_sweeps, clock.left)
             finally:
                 bounds.offer_dual(*cache.refresh())
             cache.tick(self.keep)
@@ -99,6 +97,14 @@ class Block:
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
 _FADED = 1e-3
 _CHUNK = 256  # graphs whose planes are in memory beside the cache
+
+
+def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
+    """The true gap; where the oracle proves no upper bound, that to the objective its planes show."""
+    if session.bounds.bounded:
+        return session.bounds.gap
+    shown = session.problem.C * max(0.0, total.loss - float(total.plane @ w))
+    return max(0.0, 0.5 * float(w @ w) + shown - session.bounds.lower)
 
 
 def _ask(session: Session, cache: _core.PlaneCache, w: FloatArray) -> tuple[OracleTotal, int]:

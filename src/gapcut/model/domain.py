@@ -113,7 +113,6 @@ def _require_nonnegative(shape: WeightShape, lower: FloatArray, frozen: FloatArr
     what = "frozen below zero" if frozen[bad[0]] < 0 else "free of the sign constraint"
     raise ValueError(
         f"pairwise weight ({k}, {m}, {d}) is {what}, but oracle={oracle!r} is one min cut, which is exact "
-        "only while "
-        "every pairwise weight is >= 0: use nonnegative='pairwise' or an oracle that takes any sign "
-        "(oracle='brute')"
+        "only while every pairwise weight is >= 0: use nonnegative='pairwise' or an oracle that takes any "
+        "sign (oracle='brute')"
     )

@@ -53,17 +53,7 @@ class Settings:
         oracle = "cut" if params["oracle"] == "auto" else _choice(params, "oracle", ORACLES, "oracle")
         if params["checkpoint"] is not None:
             raise ValueError("checkpoint is not available in this version: leave checkpoint=None")
-        if oracle == "cut" and isinstance(params["nonnegative"], str) and params["nonnegative"] == "none":
-            raise ValueError(
-                "nonnegative='none' is not compatible with oracle='cut': one min cut is exact only while "
-                "every pairwise "
-                "weight is >= 0; use nonnegative='pairwise', or oracle='brute' on tiny graphs"
-            )
-        if params["eps"] is not None and learner != "cutting-plane":
-            raise ValueError(
-                f"eps is the stop of learner='cutting-plane'; learner={learner!r} stops at gap: leave "
-                "eps=None"
-            )
+        _check_combination(learner, oracle, params)
         callback = params["callback"]
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable or None, not {callback!r}")
@@ -88,6 +78,25 @@ class Settings:
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31 - 1))
         return 0 if self.random_state is None else int(self.random_state)
+
+
+def _check_combination(learner: str, oracle: str, params: Mapping[str, Any]) -> None:
+    nonnegative = params["nonnegative"]
+    if oracle == "cut" and isinstance(nonnegative, str) and nonnegative == "none":
+        raise ValueError(
+            "nonnegative='none' is not compatible with oracle='cut': one min cut is exact only while every "
+            "pairwise weight is >= 0; use nonnegative='pairwise', or oracle='brute' on tiny graphs"
+        )
+    if learner == "primal-dual" and oracle != "cut":
+        raise ValueError(
+            f"learner='primal-dual' is not compatible with oracle={oracle!r}: it solves the relaxation whose "
+            "exact oracle is the min cut; use learner='block' or oracle='cut'"
+        )
+    if params["eps"] is not None and learner != "cutting-plane":
+        raise ValueError(
+            f"eps is the stop of learner='cutting-plane', but learner={learner!r} stops at gap: "
+            "leave eps=None"
+        )
 
 
 def _limits(params: Mapping[str, Any]) -> Limits:

@@ -63,8 +63,7 @@ def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
     if version != FORMAT or isinstance(version, bool):
         raise ModelFileError(
             f"{path}: format version {str(version)[:40]} is not readable by gapcut {__version__}, which "
-            "knows version "
-            f"{FORMAT}: update gapcut"
+            f"knows version {FORMAT}: update gapcut"
         )
     with _blame(path):
         return _assemble(arrays, document)
@@ -132,8 +131,8 @@ def _class_list(classes: AnyArray) -> list[Any]:
     for value in values:
         if type(value) not in _SCALARS or (isinstance(value, float) and not math.isfinite(value)):
             raise ValueError(
-                f"label {value!r} cannot be saved: labels must be int, str, bool or finite float (map "
-                "others to strings)"
+                f"label {value!r} cannot be saved: labels must be int, str, bool or finite float "
+                "(map others to strings)"
             )
     return values
 

@@ -35,7 +35,7 @@ public:
     // Returns how many joined.
     std::int64_t add(std::span<const std::int32_t> blocks, const double* planes, const double* losses);
 
-    // Sweeps over all blocks in random order, one Newton step a block, until the gap over the cached planes, as met
+    // Sweeps over all blocks in random order, a Newton step on a few of them at a time, until the gap over the cached planes, as met
     // during a sweep, is at most `target` or `most` sweeps are done. Returns the sweeps done. Throws Interrupted.
     std::int64_t sweep(double target, std::int64_t most, const StopTest& stop);
 
@@ -55,14 +55,15 @@ private:
         std::vector<double> row;
         double loss, mass;
         std::int64_t used;
+        double gradient = 0;  // as last computed; -inf if left out
     };
     using Block = std::vector<Plane>;
 
-    double pass(std::span<const std::int32_t> blocks, int steps, double tolerance, bool full);
-    double visit(Block& block, int steps, double tolerance, bool full);
-    double gradients(const Block& block, bool full);
-    void choose(const Block& block);
-    void newton_step(Block& block);
+    double pass(double tolerance, bool full);
+    double gradients(Block& block, bool full) const;
+    void choose(Block& block);
+    void build_gram();
+    void newton_step();
     void make_room();
     void drop_mass(const Plane& plane);
 
@@ -72,10 +73,12 @@ private:
     std::int64_t max_planes_, size_ = 0, clock_ = 0;
     Random random_;
     std::vector<double> x_, weights_;
-    SimplexStep model_;
-    std::vector<double> gradient_, gram_, packed_, chosen_gradient_, value_, direction_;
-    std::vector<std::int32_t> chosen_, free_;
-    std::vector<std::int32_t> order_;
+    SimplexModel model_;            // of the planes chosen_, a group a block
+    SimplexStep step_;
+    std::vector<Plane*> chosen_;
+    std::vector<double> level_;     // per group: the gradient that counts as no ascent
+    std::vector<double> packed_, direction_;
+    std::vector<std::int32_t> free_, order_;
 };
 
 }  // namespace gapcut

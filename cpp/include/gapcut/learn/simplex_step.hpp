@@ -1,4 +1,4 @@
-// The Newton model of the dual on a few planes: a small dense quadratic program over a capped simplex.
+// The Newton model of the dual on a few planes: a small dense quadratic program over capped simplices.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,17 @@
 
 namespace gapcut {
 
-// Solves  max_p  gradient'p - 1/2 p'(gram + ridge I)p   s.t.  value + p >= 0,  sum p <= room
+// Planes that share a simplex: the sum of their masses may grow by `room`.
+struct SimplexModel {
+    std::vector<double> gram;              // (m, m) row-major, positive semidefinite up to rounding
+    std::vector<double> gradient, value;   // (m,) slope and mass of each plane, value >= 0
+    std::vector<std::int32_t> group;       // (m,) which simplex it belongs to
+    std::vector<double> room;              // per simplex, >= 0; 0 means that its cap is met
+
+    void clear();
+};
+
+// Solves  max_p  gradient'p - 1/2 p'(gram + ridge I)p   s.t.  value + p >= 0,  sum of p in a group <= its room
 // by a primal active-set method; ridge is small and relative, so that nearly dependent planes do no harm.
 //
 // Reusable: keeps its scratch memory between calls. Exact zeros: a plane that leaves has value + p == 0 exactly.
@@ -14,36 +24,39 @@ class SimplexStep {
 public:
     static constexpr double kRidge = 1e-11;
 
-    // gram: (m, m) row-major, symmetric, positive semidefinite up to rounding. mass: the cap C of the whole simplex,
-    // > 0, sets the scale of the ridge where the gram vanishes. ridge: relative to the largest diagonal entry of gram.
-    // Requires value >= 0 and room >= 0.
-    // Afterwards target() holds value + p, and room_left() the room.
-    void solve(const std::vector<double>& gram, const std::vector<double>& gradient, const std::vector<double>& value,
-               double room, double mass, double ridge = kRidge);
+    // mass > 0: the cap of a whole simplex, sets the scale of the ridge where the gram vanishes. ridge: relative to the
+    // largest diagonal entry of the gram. Afterwards target() holds value + p. The model must outlive the call only.
+    void solve(const SimplexModel& model, double mass, double ridge = kRidge);
 
     const std::vector<double>& target() const { return target_; }
-    double room_left() const { return room_; }
 
 private:
-    void prepare(const std::vector<double>& gram, const std::vector<double>& gradient, const std::vector<double>& value,
-                 double room, double mass, double ridge);
+    void prepare(const SimplexModel& model, double mass, double ridge);
     void factor();
-    void back_solve(std::vector<double>& rhs) const;
+    void back_solve(double* rhs) const;
     void direction();
+    void hold_sums();
     bool advance();
     bool activate();
     void leave(std::size_t position);
 
     std::int64_t m_ = 0;
     const double* gram_ = nullptr;
-    double ridge_ = 0, room_ = 0, tolerance_ = 0, multiplier_ = 0;
-    bool capped_ = false;
-    std::vector<double> target_, residual_;   // (m,) current point and model gradient there
-    std::vector<std::int32_t> in_;            // planes that may move, in order of the factor's rows
+    const std::int32_t* group_ = nullptr;
+    double ridge_ = 0, tolerance_ = 0;
+    std::vector<double> room_, multiplier_, total_;  // per group; multiplier_ of the caps that are met, else 0
+    std::vector<char> capped_;                       // per group
+    std::vector<double> target_, residual_;          // (m,) current point and model gradient there
+    std::vector<std::int32_t> in_;                   // planes that may move, in order of the factor's rows
     std::vector<char> member_;
-    std::vector<double> factor_;              // (m, m) lower triangle of the Cholesky factor on in_
-    std::size_t factored_ = 0;                // leading rows of factor_ that are valid
-    std::vector<double> step_, ones_;         // per entry of in_
+    std::vector<double> factor_;                     // (m, m) lower triangle of the Cholesky factor on in_
+    std::size_t factored_ = 0;                       // leading rows of factor_ that are valid
+    std::vector<double> step_;                       // per entry of in_
+    std::vector<std::int32_t> held_;                 // groups whose sum is held
+    std::vector<double> ones_, schur_, sums_;        // (held, in), (held, held), (held,)
 };
+
+// Solves A x = b in place of b for a small symmetric positive definite A (n, n), which is overwritten.
+void solve_small(std::vector<double>& a, std::vector<double>& b, std::int64_t n);
 
 }  // namespace gapcut
