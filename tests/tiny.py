@@ -59,13 +59,12 @@ def tiny_problem(
 
 
 def joint_feature_map(graph: TinyGraph, z: np.ndarray) -> np.ndarray:
-    """Psi(x, z), full coordinates, for any (V, K) indicators: sums of z phi and of z_uk z_vl phi."""
-    n_labels = z.shape[1]
-    unary = z.T @ graph.node_features
-    pairwise = np.zeros((n_labels, n_labels, graph.edge_features.shape[1]))
-    for (u, v), phi in zip(graph.edges, graph.edge_features, strict=True):
-        pairwise += np.einsum("k,l,d->kld", z[u], z[v], phi)
-    return np.concatenate([unary.ravel(), pairwise.ravel()])
+    """Psi(x, z), full coordinates, for any (..., V, K) indicators: sums of z phi and of z_uk z_vl phi."""
+    unary = np.einsum("...uk,ud->...kd", z, graph.node_features)
+    tail, head = z[..., graph.edges[:, 0], :], z[..., graph.edges[:, 1], :]
+    pairwise = np.einsum("...ekl,ed->...kld", tail[..., :, None] * head[..., None, :], graph.edge_features, optimize=True)
+    lead = z.shape[:-2]
+    return np.concatenate([unary.reshape(*lead, -1), pairwise.reshape(*lead, -1)], axis=-1)
 
 
 def one_hot(labels: np.ndarray, n_labels: int) -> np.ndarray:
@@ -92,6 +91,6 @@ def enumerated_planes(
     target = joint_feature_map(graph, truth)
     loss = node_loss(graph, labels, problem.loss_scale)
     labelings = all_labelings(graph.n_nodes, problem.n_labels)
-    planes = np.array([target - joint_feature_map(graph, z) for z in labelings])
-    losses = np.array([(np.abs(z - truth) * loss[:, None]).sum() for z in labelings])
+    planes = target - joint_feature_map(graph, labelings)
+    losses = (np.abs(labelings - truth) * loss[:, None]).sum(axis=(1, 2))
     return planes[:, problem.core.coordinates], losses

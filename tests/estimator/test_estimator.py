@@ -443,7 +443,7 @@ def test_limits_are_kept():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"learner": "primal-dual"}, "learner='primal-dual' .* available are 'block', 'cutting-plane'"),
+        ({"learner": "perceptron"}, "learner='perceptron' .* available are 'primal-dual', 'block'"),
         ({"oracle": "trws"}, "oracle='trws' .* available are 'cut', 'brute'"),
         ({"qp": "osqp"}, "qp='osqp'"),
         ({"inference": "magic"}, "inference='magic'"),

@@ -64,9 +64,10 @@ GAPCUT_HOT Slope slope_at(const Box& box, const double* x, const double* y, doub
     const auto one = [&](std::int64_t j, std::int64_t k) {
         const double moved = x[j] + s * y[j];
         const double up = moved > lo[j] ? moved : lo[j];
-        const double w = up < hi[j] ? up : hi[j];
+        const double from = x[j] > lo[j] ? x[j] : lo[j];
+        const double change = (up < hi[j] ? up : hi[j]) - (from < hi[j] ? from : hi[j]);
         const double free = (moved > lo[j]) & (moved < hi[j]) ? y[j] : 0.0;
-        value[k] += w * y[j];
+        value[k] += change * y[j];
         curvature[k] += free * free;
     };
     std::int64_t j = 0;
@@ -82,22 +83,19 @@ void free_coordinates(const Box& box, const double* x, std::vector<std::int32_t>
         if (x[j] > box.lower[j] && x[j] < box.upper[j]) out.push_back(static_cast<std::int32_t>(j));
 }
 
-double line_search(const Box& box, const double* x, const double* y, double gain, double longest) {
+double line_search(const Box& box, const double* x, const double* y, double ascent, double longest) {
     constexpr int kNewtonSteps = 60;
     constexpr double kResolution = 1e-14;
-    if (!(longest > 0.0)) return 0.0;
+    if (!(longest > 0.0) || !(ascent > 0.0)) return 0.0;
     double lo = 0.0, hi = longest, s = std::min(1.0, longest);
     for (int step = 0; step < kNewtonSteps; ++step) {
-        const auto [value, curvature] = slope_at(box, x, y, s);
-        const double ascent = gain - value;
-        if (ascent == 0.0 || (ascent > 0.0 && s == longest)) return s;
-        (ascent > 0.0 ? lo : hi) = s;
-        double next = curvature > 0.0 ? s + ascent / curvature : (ascent > 0.0 ? longest : 0.5 * (lo + hi));
-        if (ascent > 0.0 && next >= longest) next = hi == longest ? longest : 0.5 * (lo + hi);
-        if (!(next > lo && (next < hi || next == longest))) {
-            if (lo == 0.0 && next <= 0.0 && slope_at(box, x, y, 0.0).value >= gain) return 0.0;
-            next = 0.5 * (lo + hi);
-        }
+        const auto [fallen, curvature] = slope_at(box, x, y, s);
+        const double rest = ascent - fallen;
+        if (rest == 0.0 || (rest > 0.0 && s == longest)) return s;
+        (rest > 0.0 ? lo : hi) = s;
+        double next = curvature > 0.0 ? s + rest / curvature : (rest > 0.0 ? longest : 0.5 * (lo + hi));
+        if (rest > 0.0 && next >= longest) next = hi == longest ? longest : 0.5 * (lo + hi);
+        if (!(next > lo && (next < hi || next == longest))) next = 0.5 * (lo + hi);
         if (std::abs(next - s) <= kResolution * std::max(s, next)) return next;
         s = next;
     }

@@ -13,6 +13,8 @@ constexpr std::int64_t kEntering = 64;     // violated planes that join the mode
 constexpr int kPairwiseSteps = 8;          // after a Newton step that gained little
 constexpr double kLittle = 0.1;            // of the gap
 constexpr double kRidges[] = {SimplexStep::kRidge, 1e-14, 1e-8};  // the next is tried after little gain
+constexpr std::int64_t kDirectAttempt = 100;  // iterations before the climb in C
+constexpr int kClimb = 8;                     // powers of ten
 constexpr int kPatience = 6;               // iterations without measurable ascent before rounding is blamed
 
 class NewtonQP {
@@ -74,17 +76,19 @@ void NewtonQP::build_gram() {
 // alpha += s * change with the best s in [0, longest]; an alpha that the longest step empties becomes exactly zero.
 void NewtonQP::move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest) {
     std::fill(direction_.begin(), direction_.end(), 0.0);
-    double gain = 0.0, sum = 0.0;
+    // where the sum of the masses stays, a constant in the gradients is no ascent: without it little cancels
+    const double level = point_.room > 0.0 ? 0.0 : *std::max_element(point_.gradient.begin(), point_.gradient.end());
+    double ascent = 0.0, sum = 0.0;
     for (std::size_t i = 0; i < planes.size(); ++i) {
         if (change[i] == 0.0) continue;
         add_scaled(direction_.data(), change[i], point_.set.row(planes[i]), point_.set.dim);
-        gain += change[i] * point_.set.losses[planes[i]];
+        ascent += change[i] * (point_.gradient[planes[i]] - level);
         sum += change[i];
     }
     if (sum > 0.0) longest = std::min(longest, std::max(1.0, point_.room / sum));
     for (std::size_t i = 0; i < planes.size(); ++i)
         if (change[i] < 0.0) longest = std::min(longest, std::max(1.0, point_.alpha[planes[i]] / -change[i]));
-    const double s = line_search(point_.box, point_.x.data(), direction_.data(), gain, longest);
+    const double s = line_search(point_.box, point_.x.data(), direction_.data(), ascent, longest);
     for (std::size_t i = 0; i < planes.size(); ++i) {
         double& a = point_.alpha[planes[i]];
         const double moved = a + s * change[i];
@@ -145,7 +149,7 @@ QPSolution NewtonQP::run(const QPOptions& options, const StopTest& stop) {
     int idle = 0;
     std::size_t ridge = 0;
     std::int64_t iteration = 0;
-    while (iteration < options.max_iterations && best.gap > options.tolerance * (best.value + best.gap) && idle < kPatience) {
+    while (iteration < options.max_iterations && point_.gap > options.tolerance * point_.primal() && idle < kPatience) {
         if (stop && stop()) throw Interrupted();
         ++iteration;
         const double before = point_.value, gap = point_.gap;
@@ -156,7 +160,8 @@ QPSolution NewtonQP::run(const QPOptions& options, const StopTest& stop) {
             for (int k = 0; k < kPairwiseSteps && pairwise_step(); ++k) point_.refresh();
         }
         idle = point_.value > before + 1e-15 * std::abs(before) || point_.gap < 0.5 * gap ? 0 : idle + 1;
-        if (point_.gap < best.gap) best = point_.solution(iteration);
+        // the dual never falls but for rounding, the gap may rise on the way
+        if (point_.gap < best.gap || point_.value > best.value + 1e-12 * std::abs(best.value)) best = point_.solution(iteration);
     }
     best.iterations = iteration;
     return best;
@@ -166,7 +171,24 @@ QPSolution NewtonQP::run(const QPOptions& options, const StopTest& stop) {
 
 QPSolution solve_newton(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
                         const QPOptions& options, const StopTest& stop) {
-    return NewtonQP(set, box, C, std::move(start)).run(options, stop);
+    QPOptions attempt = options;
+    attempt.max_iterations = std::min(options.max_iterations, kDirectAttempt);
+    QPSolution best = NewtonQP(set, box, C, std::move(start)).run(attempt, stop);
+    auto spent = best.iterations;
+    const auto solved = [&] { return best.gap <= options.tolerance * (best.value + best.gap); };
+    // A huge C drives x far through the box before the free coordinates are found; solutions for C and C / 10 resemble
+    // each other, so climb from a small C instead.
+    std::vector<double> from;
+    for (int power = kClimb; power >= 0 && spent >= kDirectAttempt && spent < options.max_iterations && !solved(); --power) {
+        attempt.max_iterations = std::min(options.max_iterations - spent, kDirectAttempt);
+        QPSolution next = NewtonQP(set, box, C * std::pow(10.0, -power), std::move(from)).run(attempt, stop);
+        spent += std::max<std::int64_t>(1, next.iterations);
+        from = next.alpha;
+        for (auto& a : from) a *= 10.0;
+        if (power == 0 && next.gap < best.gap) best = std::move(next);
+    }
+    best.iterations = spent;
+    return best;
 }
 
 }  // namespace gapcut

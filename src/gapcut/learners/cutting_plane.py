@@ -39,10 +39,10 @@ class CuttingPlane:
         if limits.eps is not None and not limits.eps > 0.0:
             raise ValueError(f"eps={limits.eps!r} must be positive: it is the stop eta - xi <= eps of Algorithm 1")
         session = Session(problem, oracle, limits, callback)
-        working_set = _WorkingSet(problem, qp_solver(self.qp), self.qp_tolerance)
+        working_set = WorkingSet(problem, qp_solver(self.qp), self.qp_tolerance)
         with session.guard():
             while not working_set.finished and session.within_limits():
-                _one_pass(session, working_set)
+                one_pass(session, working_set)
         return session.result(
             working_set.finished,
             iteration_bound=_bound(session, working_set.finished),
@@ -51,7 +51,7 @@ class CuttingPlane:
         )
 
 
-def _one_pass(session: Session, working_set: _WorkingSet) -> None:
+def one_pass(session: Session, working_set: WorkingSet) -> None:
     """Lines 6 to 12 of Algorithm 1, and the bounds they prove."""
     clock, bounds, limits = session.clock, session.bounds, session.limits
     working_set.solve(clock.left)
@@ -87,7 +87,7 @@ def _bound(session: Session, certified: bool) -> int | None:
 
 
 @dataclass
-class _WorkingSet:
+class WorkingSet:
     """The planes so far, the solution of their quadratic program, and the violations ``eta`` and ``xi``."""
 
     problem: LearningProblem

@@ -29,7 +29,8 @@ void clamp(const Box& box, const double* x, double* w);
 // x += s * y and w = clamp(x)
 void move_and_clamp(const Box& box, double* x, double s, const double* y, double* w);
 
-// clamp(x + s y)'y and the sum of y_j^2 over the coordinates strictly inside the box there.
+// (clamp(x + s y) - clamp(x))'y, how far the slope along y has fallen at s, and the sum of y_j^2 over the coordinates
+// strictly inside the box there. The difference is taken before the sum: near an optimum the two parts cancel.
 struct Slope {
     double value, curvature;
 };
@@ -39,7 +40,8 @@ Slope slope_at(const Box& box, const double* x, const double* y, double s);
 void free_coordinates(const Box& box, const double* x, std::vector<std::int32_t>& out);
 
 // argmax over s in [0, longest] of  gain * s - conjugate(x + s y): concave and piecewise quadratic, so safeguarded
-// Newton steps on the derivative end after a few kinks. Requires longest finite. Returns 0 where there is no ascent.
-double line_search(const Box& box, const double* x, const double* y, double gain, double longest);
+// Newton steps on the derivative end after a few kinks. ascent = gain - clamp(x)'y is its derivative at 0, which the
+// caller knows more precisely than the difference of the two. Requires longest finite. Returns 0 if ascent <= 0.
+double line_search(const Box& box, const double* x, const double* y, double ascent, double longest);
 
 }  // namespace gapcut

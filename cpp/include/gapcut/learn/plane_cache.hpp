@@ -1,0 +1,81 @@
+// Planes of every graph kept between oracle calls, and the dual over them: block-coordinate ascent over one simplex a
+// graph (multi-plane block-coordinate Frank-Wolfe; Shah, Kolmogorov, Lampert, CVPR 2015), with w = clamp(x).
+//
+//     D(b) = sum_ip b_ip d_ip - conjugate(sum_ip b_ip h_ip),   b >= 0,  sum_p b_ip <= mass = C/n for every graph i;
+//
+// what a block has left of its mass lies on the plane of z = y, which is zero.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gapcut/learn/box.hpp"
+#include "gapcut/learn/shuffle.hpp"
+#include "gapcut/learn/simplex_step.hpp"
+#include "gapcut/parallel.hpp"
+
+namespace gapcut {
+
+// x = sum b h, loss = sum b d over `terms` planes, summed anew in index order.
+struct DualSums {
+    std::vector<double> x;
+    double loss = 0;
+    std::int64_t terms = 0;
+};
+
+class PlaneCache {
+public:
+    // mass > 0 finite; max_planes >= 2 * blocks bounds the memory (dim doubles a plane).
+    PlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes, std::uint64_t seed);
+
+    // Row r of planes (blocks.size(), dim) joins block blocks[r]; one that the block has already is not stored twice.
+    // A full cache gives up its least recently used planes without mass, at worst the planes with the least mass.
+    // Returns how many joined.
+    std::int64_t add(std::span<const std::int32_t> blocks, const double* planes, const double* losses);
+
+    // Sweeps over all blocks in random order, one Newton step a block, until the gap over the cached planes, as met
+    // during a sweep, is at most `target` or `most` sweeps are done. Returns the sweeps done. Throws Interrupted.
+    std::int64_t sweep(double target, std::int64_t most, const StopTest& stop);
+
+    // Recomputes x from planes and masses, drops running drift, and returns the sums.
+    DualSums refresh();
+
+    // Drops planes without mass that have not had any for `age` calls of tick().
+    void tick(std::int64_t age);
+
+    std::int64_t size() const { return size_; }
+    std::int64_t dim() const { return box_.dim(); }
+    double mass() const { return mass_; }
+    const std::vector<double>& weights() const { return weights_; }
+
+private:
+    struct Plane {
+        std::vector<double> row;
+        double loss, mass;
+        std::int64_t used;
+    };
+    using Block = std::vector<Plane>;
+
+    double pass(std::span<const std::int32_t> blocks, int steps, double tolerance, bool full);
+    double visit(Block& block, int steps, double tolerance, bool full);
+    double gradients(const Block& block, bool full);
+    void choose(const Block& block);
+    void newton_step(Block& block);
+    void make_room();
+    void drop_mass(const Plane& plane);
+
+    std::vector<Block> blocks_;
+    double mass_;
+    Box box_;
+    std::int64_t max_planes_, size_ = 0, clock_ = 0;
+    Random random_;
+    std::vector<double> x_, weights_;
+    SimplexStep model_;
+    std::vector<double> gradient_, gram_, packed_, chosen_gradient_, value_, direction_;
+    std::vector<std::int32_t> chosen_, free_;
+    std::vector<std::int32_t> order_;
+};
+
+}  // namespace gapcut

@@ -1,0 +1,157 @@
+"""Draw docs/images/bridge.png, the picture of the README: ``python docs/picture.py`` (needs matplotlib).
+
+A generated bridge from the side, labelled from node features alone and by a trained model, next to the
+bounds of the training run.
+"""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import FancyBboxPatch, Patch
+
+from gapcut import StructuredSVM, datasets
+from gapcut.data import GraphSet
+from gapcut.datasets.structure import build_bridge
+
+OUT = Path(__file__).parent / "images" / "bridge.png"
+SEED, TRAIN, SHOWN, NODES = 0, 20, 23, 60
+NOISE, HIDDEN = 1.6, 0.15
+INK, WRONG, UPPER, LOWER = "#2b2b2b", "#e0002a", "#d55e00", "#0072b2"
+COLOURS = {
+    "deck": "#4c6a92",
+    "footing": "#8c6d52",
+    "column": "#c9a227",
+    "abutment": "#7b4b94",
+    "girder": "#3d9b8f",
+    "pier cap": "#e58f65",
+    "connecting beam": "#9bc53d",
+    "connection": "#5b5b5b",
+    "railing": "#ef7fb0",
+    "cable": "#57b8e8",
+    "arch": "#b8b8c8",
+}
+SHAPES = {  # width, bottom and top of a part, or of a pile of them
+    "footing": (4.4, 0.0, 0.8),
+    "column": (1.3, 0.8, 3.7),
+    "abutment": (2.6, 0.0, 4.3),
+    "pier cap": (3.8, 3.7, 4.3),
+    "connection": (0.9, 4.3, 4.75),
+    "girder": (9.6, 4.75, 5.4),
+    "connecting beam": (1.2, 4.75, 5.4),
+    "deck": (9.8, 5.4, 6.2),
+    "railing": (9.6, 6.2, 6.6),
+    "cable": (0.4, 6.2, 9.6),
+    "arch": (9.8, 9.6, 10.3),
+}
+PILES = ("column", "abutment", "cable")
+
+
+def main():
+    graphs = datasets.make_planted(TRAIN + 10, NODES, noise=NOISE, hidden=HIDDEN, seed=SEED)
+    train, test = graphs[:TRAIN], graphs[TRAIN:]
+    bare_train, bare_test = without_edges(train), without_edges(test)
+    alone = StructuredSVM(n_jobs=2).fit(bare_train)
+    model = StructuredSVM(gap=1e-3, n_jobs=2).fit(train)
+    shown = SHOWN - TRAIN
+    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans", "text.color": INK})
+    figure = plt.figure(figsize=(11.6, 5.4), facecolor="white")
+    grid = figure.add_gridspec(2, 2, width_ratios=[1.75, 1], left=0.015, right=0.985, top=0.94, bottom=0.115)
+    figure.subplots_adjust(wspace=0.14, hspace=0.2)
+    bridge = side_view(test[shown])
+    for row, svm, data, title in (
+        (0, alone, bare_test, "Each part on its own"),
+        (1, model, test, "Parts and relations, by gapcut"),
+    ):
+        labels = svm.predict([data[shown]])[0]
+        accuracy = np.mean(np.concatenate(svm.predict(data)) == np.concatenate([g.labels for g in test]))
+        draw_bridge(figure.add_subplot(grid[row, 0]), bridge, test[shown].labels, labels)
+        wrong = int((labels != test[shown].labels).sum())
+        figure.axes[-1].set_title(
+            f"{title}: {wrong} of {NODES} wrong here, {100 * accuracy:.1f} % right on 10 test bridges",
+            loc="left",
+            fontsize=10.5,
+        )
+    draw_bounds(figure.add_subplot(grid[:, 1]), model)
+    handles = [Patch(color=COLOURS[name], label=name) for name in COLOURS]
+    handles.append(Patch(facecolor="white", edgecolor=WRONG, linewidth=1.8, label="wrong"))
+    place = {"loc": "lower left", "bbox_to_anchor": (0.005, 0.0)}
+    figure.legend(handles=handles, ncol=6, frameon=False, fontsize=9.5, **place)
+    OUT.parent.mkdir(exist_ok=True)
+    figure.savefig(OUT, dpi=150)
+
+
+def without_edges(graphs):
+    return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
+
+
+def side_view(graph):
+    """(V, 3) where the parts of a generated bridge are: the generator's first draws, made again."""
+    rng = np.random.default_rng([SEED, SHOWN])
+    bridge = build_bridge(datasets.PLANTED_CLASSES, NODES, rng)
+    order = rng.permutation(NODES)
+    assert (np.array(bridge.names)[order] == graph.labels).all()
+    return np.array(bridge.positions)[order]
+
+
+def draw_bridge(axes, positions, truth, labels):
+    spots = [(name, *position[:2]) for name, position in zip(truth, positions, strict=True)]
+    for i in np.lexsort((positions[:, 2], -positions[:, 1])):
+        x, y, z = positions[i]
+        width, bottom, top = SHAPES[truth[i]]
+        if truth[i] in PILES:
+            pile = sorted(positions[j, 2] for j, spot in enumerate(spots) if spot == spots[i])
+            step = (top - bottom) / len(pile)
+            bottom += step * pile.index(z)
+            top = bottom + step
+        right = labels[i] == truth[i]
+        axes.add_patch(
+            FancyBboxPatch(
+                (x + 0.3 * y - width / 2, bottom + 0.17 * y),
+                width,
+                top - bottom,
+                boxstyle="round,pad=0,rounding_size=0.1",
+                facecolor=COLOURS[labels[i]],
+                edgecolor="white" if right else WRONG,
+                linewidth=0.7 if right else 1.9,
+                zorder=2 if right else 3,
+            )
+        )
+    x = positions[:, 0]
+    axes.axhspan(-1.0, -0.02, color="#ece7df", zorder=0)
+    axes.set_xlim(x.min() - 6, x.max() + 6)
+    axes.set_ylim(-0.7, 10.9)
+    axes.axis("off")
+
+
+def draw_bounds(axes, model):
+    history = model.history_
+    seconds = np.array([r.seconds for r in history])
+    upper, lower = np.array([r.upper for r in history]), np.array([r.lower for r in history])
+    axes.fill_between(seconds, lower, upper, color="#8a8a8a", alpha=0.15, linewidth=0)
+    axes.plot(seconds, upper, "o-", color=UPPER, markersize=3.5, linewidth=1.8)
+    axes.plot(seconds, lower, "o-", color=LOWER, markersize=3.5, linewidth=1.8)
+    span = upper.max() - lower.min()
+    note(axes, "the model's objective, at most", (seconds[0], upper[0]), (8, 6), UPPER)
+    note(axes, "any model's objective, at least", (seconds[1], lower[1]), (14, -6), LOWER)
+    axes.set_ylim(lower.min() - 0.05 * span, upper.max() + 0.14 * span)
+    axes.set_xlim(0, seconds[-1] * 1.03)
+    axes.set_xlabel("seconds of training")
+    axes.set_ylabel("objective", labelpad=2)
+    proof = model.certificate_
+    gap = 100 * proof.relative_gap
+    axes.set_title(f"Proven: within {gap:.2g} % of the global optimum", loc="left", fontsize=10.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(True, color="#eeeeee")
+    axes.set_axisbelow(True)
+
+
+def note(axes, text, point, offset, colour):
+    axes.annotate(text, point, offset, textcoords="offset points", color=colour)
+
+
+if __name__ == "__main__":
+    main()

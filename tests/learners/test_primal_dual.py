@@ -1,0 +1,158 @@
+"""The primal-dual learner: its proofs against enumeration, and what they do not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gapcut import _core
+from gapcut.learners import Limits, PrimalDual
+from gapcut.oracles import CutOracle
+from gapcut.problem import learning_problem
+from optimum import enumerated_optimum, objective
+from tiny import TinyGraph, all_labelings, joint_feature_map, node_loss, one_hot, tiny_problem
+
+TRADE_OFFS = [1e-6, 0.1, 1.0, 10.0, 1e3]
+
+
+def solve(problem, gap=1e-2, **settings):
+    return PrimalDual(**settings).run(problem, CutOracle(problem), Limits(gap=gap, max_passes=300))
+
+
+@pytest.mark.parametrize("C", TRADE_OFFS)
+def test_brackets_the_enumerated_optimum_and_certifies(C):
+    rng = np.random.default_rng(int(np.log10(C) * 10) + 100)
+    certified = 0
+    for _ in range(30):
+        problem, graphs, labels = tiny_problem(rng, n_graphs=int(rng.integers(1, 4)), max_bits=8, C=C)
+        result = solve(problem)
+        best, _ = enumerated_optimum(problem, graphs, labels)
+        tolerance = 1e-7 * (1.0 + abs(best))  # of the interior point
+        assert result.lower <= best + tolerance
+        assert best - tolerance <= objective(problem, graphs, labels, result.weights) <= result.upper
+        assert (result.weights >= problem.lower).all()
+        assert (result.weights <= problem.upper).all()
+        certified += result.status == "certified"
+    assert certified == 30
+
+
+def test_relaxed_labels_give_planes_that_are_averages_of_true_ones():
+    """The threshold labelings of z average to its plane and loss (relaxed_dual.hpp)."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        problem, (graph,), (y,) = tiny_problem(rng)
+        z = rng.random((graph.n_nodes, problem.n_labels)).astype(np.float32)
+        z[rng.random(z.shape) < 0.4] = rng.choice([0.0, 1.0, 0.5])
+        plane, loss = _core.relaxed_plane(problem.core, z, 1)
+        truth = one_hot(y, problem.n_labels)
+        target, unit = joint_feature_map(graph, truth), node_loss(graph, y, problem.loss_scale)
+        cuts = np.unique(np.concatenate([[0.0, 1.0], z.astype(float).ravel()]))
+        mean, mean_loss = np.zeros(problem.dim), 0.0
+        for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+            binary = (z >= high).astype(float)
+            mean += (high - low) * (target - joint_feature_map(graph, binary))[problem.core.coordinates]
+            mean_loss += (high - low) * (np.abs(binary - truth) * unit[:, None]).sum()
+        assert plane == pytest.approx(mean, abs=1e-9)
+        assert loss == pytest.approx(mean_loss, abs=1e-9)
+
+
+def test_repair_never_lowers_the_dual_and_helps():
+    rng = np.random.default_rng(1)
+    gained = 0.0
+    for _ in range(100):
+        problem, *_ = tiny_problem(rng, n_graphs=3, C=10.0)
+        nodes = int(problem.core.node_offset[-1])
+        z = rng.random((nodes, problem.n_labels)).astype(np.float32)
+        repair = _core.Repair(problem.core, problem.lower, problem.upper, 1)
+
+        def dual(labels, problem=problem):
+            plane, loss = _core.relaxed_plane(problem.core, labels, 1)
+            return problem.C * loss - problem.conjugate(problem.C * np.asarray(plane))
+
+        before = dual(z)
+        after = dual(repair.run(problem.core, z, problem.C, 3, 0.0, 7))
+        scale = 1.0 + abs(before) + abs(after)
+        assert after >= before - 1e-5 * scale  # labels come back in float32
+        gained += (after - before) / scale
+    assert gained > 1.0
+
+
+def test_every_true_labeling_is_a_dual_point_below_the_optimum():
+    rng = np.random.default_rng(2)
+    problem, (graph,), (y,) = tiny_problem(rng, C=3.0)
+    best, _ = enumerated_optimum(problem, [graph], [y])
+    for z in all_labelings(graph.n_nodes, problem.n_labels):
+        plane, loss = _core.relaxed_plane(problem.core, z.astype(np.float32), 1)
+        assert problem.C * loss - problem.conjugate(problem.C * np.asarray(plane)) <= best + 1e-7 * (1 + best)
+
+
+def test_same_bits_in_every_run_and_for_any_number_of_threads():
+    rng = np.random.default_rng(3)
+    problem, *_ = tiny_problem(rng, n_graphs=30, C=10.0)
+    results = [solve(problem, n_threads=t) for t in (1, 1, 2, 3)]
+    for other in results[1:]:
+        assert np.array_equal(results[0].weights, other.weights)
+        assert (results[0].lower, results[0].upper) == (other.lower, other.upper)
+
+
+def test_steps_that_are_too_long_are_noticed_and_bounds_stay_valid():
+    rng = np.random.default_rng(4)
+    noticed = 0
+    for _ in range(20):
+        problem, graphs, labels = tiny_problem(rng, n_graphs=3, max_bits=8, C=10.0)
+        result = solve(problem, gamma=1e-3, kappa=1e-3, step=5.0)
+        best, _ = enumerated_optimum(problem, graphs, labels)
+        assert result.lower <= best + 1e-7 * (1 + best)
+        assert best - 1e-7 * (1 + best) <= result.upper
+        noticed += result.status == "certified"
+    assert noticed >= 15
+
+
+def test_boxes_frozen_and_bounded_weights():
+    rng = np.random.default_rng(5)
+    for round_ in range(30):
+        problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=8, C=5.0)
+        core = problem.core
+        unary = core.n_labels * core.node_dim
+        lower = np.concatenate([np.full(unary, -np.inf), np.zeros(core.full_dim - unary)])
+        upper = np.full(core.full_dim, np.inf)
+        frozen = rng.random(core.full_dim) < 0.3
+        lower[frozen] = upper[frozen] = np.abs(rng.normal(size=frozen.sum()))
+        upper[~frozen & (rng.random(core.full_dim) < 0.2)] = 0.5
+        boxed = learning_problem(
+            graphs, labels, n_labels=core.n_labels, C=5.0, loss_scale=problem.loss_scale, lower=lower, upper=upper
+        )
+        result = solve(boxed)
+        best, _ = enumerated_optimum(boxed, graphs, labels)
+        tolerance = 1e-7 * (1.0 + abs(best))
+        assert result.lower <= best + tolerance, round_
+        assert best - tolerance <= result.upper
+        assert result.status == "certified", round_
+
+
+@pytest.mark.parametrize("graph", [TinyGraph(np.zeros((2, 1)), np.array([[0, 1]]), np.zeros((1, 1))),
+                                   TinyGraph(np.ones((1, 1)), np.zeros((0, 2), dtype=int), np.zeros((0, 2))),
+                                   TinyGraph(np.ones((3, 2)), np.array([[0, 1], [1, 0], [0, 1]]), np.ones((3, 1)))])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, 1e9])
+def test_degenerate_data_end_certified_or_say_why(graph, C):
+    labels = np.zeros(graph.n_nodes, dtype=int)
+    for n_labels in (1, 3):
+        problem = learning_problem([graph], [labels], n_labels=n_labels, C=C, loss_scale=100.0)
+        result = solve(problem)
+        best, _ = enumerated_optimum(problem, [graph], [labels])
+        assert result.lower <= best * (1 + 1e-6) + 1e-6
+        assert best <= result.upper * (1 + 1e-6) + 1e-6
+        assert result.status == "certified" or "relative gap" in result.message
+
+
+def test_time_limit_and_interrupt_keep_an_honest_certificate():
+    rng = np.random.default_rng(6)
+    problem, graphs, labels = tiny_problem(rng, n_graphs=3, max_bits=8, C=100.0)
+    best, _ = enumerated_optimum(problem, graphs, labels)
+
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    for limits, callback in ((Limits(gap=0.0, time_limit=0.0), None), (Limits(gap=1e-9), interrupt)):
+        result = PrimalDual().run(problem, CutOracle(problem), limits, callback)
+        assert result.status == "stopped"
+        assert result.lower <= best <= result.upper + 1e-6
