@@ -18,7 +18,7 @@ from rivals.base import not_installed
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """``excess`` (n,): a terminal arc from the source where positive, to the sink where negative; ``arcs`` (m, 2)
+    """``excess`` (n,): a terminal arc from the source if positive, to the sink if negative; ``arcs`` (m, 2)
     with capacities ``forward`` and ``backward`` (m,)."""
 
     excess: IntArray
