@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute_oracle import BruteOracle, all_planes, enumerated_optimum
-from tiny import TinyGraph, tiny_problem
 
+from brute_oracle import BruteOracle, all_planes, enumerated_optimum
 from gapcut.certificates import (
     Bounds,
     Certificate,
@@ -21,6 +20,7 @@ from gapcut.certificates import (
 from gapcut.learners import LearnResult
 from gapcut.oracles import OracleTotal
 from gapcut.problem import LearningProblem, learning_problem
+from tiny import TinyGraph, tiny_problem
 
 
 def exact_objective(problem: LearningProblem, total: OracleTotal, w: np.ndarray) -> Fraction:
@@ -73,7 +73,10 @@ def test_dual_bound_is_below_the_exact_value() -> None:
 
 
 def test_dual_bound_pays_for_too_much_mass() -> None:
-    """Nudging alpha over the cap by ulps must not lift the bound over the optimum: a case where D is tight and w = 0."""
+    """Nudging alpha over the cap by ulps must not lift the bound over the optimum.
+
+    A case where D is tight and w = 0.
+    """
     graph = TinyGraph(np.zeros((1, 1)), np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1)))
     problem = learning_problem([graph], [np.array([0])], n_labels=2, C=3.0, loss_scale=1.0)
     optimum = Fraction(problem.C) * Fraction(problem.max_loss)
@@ -86,7 +89,9 @@ def test_dual_bound_pays_for_too_much_mass() -> None:
 def test_trivial_bounds_hold_for_every_box() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=6, C=float(rng.choice([0.01, 1.0, 50.0])))
+        problem, graphs, labels = tiny_problem(
+            rng, n_graphs=2, max_bits=6, C=float(rng.choice([0.01, 1.0, 50.0]))
+        )
         if seed % 2:
             value = rng.normal(size=problem.dim)
             frozen = rng.random(problem.dim) < 0.4
@@ -140,7 +145,8 @@ def test_iteration_bound_formula_and_range() -> None:
     assert iteration_bound(problem, reach) == doubling + 4
     assert iteration_bound(problem, 1e9 * reach) == doubling + 4, "a larger eps stops no later"
     assert iteration_bound(problem, 0.0) is None
-    assert iteration_bound(replace(problem, C=1e9), 4e9 * problem.radius**2) == 4, "a negative first term counts as 0"
+    large = replace(problem, C=1e9)
+    assert iteration_bound(large, 4e9 * problem.radius**2) == 4, "a negative first term counts as 0"
     flat = TinyGraph(np.zeros((2, 1)), np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1)))
     zero = learning_problem([flat], [np.array([0, 1])], n_labels=2, C=1.0, loss_scale=1.0)
     assert iteration_bound(zero, 1e-3) == 2
