@@ -27,7 +27,9 @@ class Session:
     before: float = 0.0
     """Seconds of the run before it was resumed."""
     ended: str = ""
-    """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
+    """Why the run ended before its target: advice for the user; empty while it goes on or when the target
+    is met.
+    """
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.limits.time_limit)
@@ -87,7 +89,9 @@ class Session:
         message = f"proven within {bounds.relative_gap:.2%} of the optimum" if certified else self.ended
         if not bounds.bounded:
             status = "uncertified"
-            message = "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            message = (
+                "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            )
         elif not certified:
             message = f"{message} (relative gap {bounds.relative_gap:.2%})"
         return LearnResult(
