@@ -55,9 +55,10 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         Stop once (upper - lower) / upper is proven to be at most this.
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
-    learner : {"primal-dual", "block", "cutting-plane"}
-        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle. ``block``:
-        block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the paper.
+    learner : {"primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
+        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle.
+        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
+        paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
     oracle : {"cut", "brute", "auto"}
         ``cut`` (also ``auto``): one exact min cut a graph. ``brute``: enumeration, for tests on tiny graphs.
     incidence : bool

@@ -162,3 +162,39 @@ def test_dense_and_sparse_rows_give_the_same_bits():
         answers.append(CutOracle(problem).evaluate(np.full(problem.dim, 0.3)))
     assert np.array_equal(answers[0].planes, answers[1].planes)
     assert np.array_equal(answers[0].bounds, answers[1].bounds)
+
+
+def test_persistency_saves_work_and_changes_no_optimum():
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        problem, *_ = tiny_problem(rng, n_graphs=4)
+        w = random_weights(rng, problem)
+        with_rules, without = CutOracle(problem), CutOracle(problem, persistency=False)
+        a, b = with_rules.evaluate(w), without.evaluate(w)
+        scale = 1.0 + np.abs(a.planes @ w) + a.losses
+        assert (a.losses - a.planes @ w) == pytest.approx(b.losses - b.planes @ w, abs=1e-9 * scale.max())
+        variables = without.statistics(w)["variables"]
+        assert without.statistics(w)["core_variables"] == variables
+        assert with_rules.statistics(w)["core_variables"] <= variables
+
+
+def test_core_network_is_what_the_cuts_saw():
+    """Without persistency the cut of the network is the labeling, where there is only one maximiser."""
+    from gapcut import _core
+
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        problem, graphs, _ = tiny_problem(rng, n_graphs=2)
+        w = rng.normal(size=problem.dim)
+        w[problem.unary_count :] = np.abs(w[problem.unary_count :])
+        for persistency in (True, False):
+            oracle = CutOracle(problem, persistency=persistency)
+            sizes = oracle.statistics(w)
+            networks = [oracle.core_network(w, g) for g in range(2)]
+            assert sum(len(n[0]) for n in networks) == sizes["core_variables"]
+            assert sum(len(n[1]) for n in networks) == sizes["core_arcs"]
+            if persistency or any(g.node_weights is not None for g in graphs):  # loss 0 makes ties
+                continue
+            for (excess, arcs, forward, backward), z in zip(networks, oracle.labelings(w), strict=True):
+                _, side = _core.max_flow(excess, arcs, forward, backward)
+                assert side.sum() == z.sum()

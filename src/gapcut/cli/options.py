@@ -48,9 +48,10 @@ class LearningOptions:
     loss_scale: Annotated[
         float, Parameter(name="--loss-scale", help="Loss of a graph labelled all wrong.")
     ] = 100.0
-    learner: Annotated[str, Parameter(name="--learner", help="primal-dual, block or cutting-plane.")] = (
-        "primal-dual"
-    )
+    learner: Annotated[
+        str,
+        Parameter(name="--learner", help="primal-dual, block, cutting-plane, frank-wolfe or subgradient."),
+    ] = "primal-dual"
     oracle: Annotated[str, Parameter(name="--oracle", help="cut (exact min cut).")] = "cut"
     qp: Annotated[
         str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")

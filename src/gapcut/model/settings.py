@@ -13,7 +13,7 @@ from gapcut.engines import thread_count
 from gapcut.inference import METHODS
 from gapcut.learners.base import Limits
 
-LEARNERS = ("primal-dual", "block", "cutting-plane")
+LEARNERS = ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")
 ORACLES = ("cut", "brute")
 QP_SOLVERS = ("dual", "clarabel")
 

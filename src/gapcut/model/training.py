@@ -12,7 +12,7 @@ import numpy as np
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
-from gapcut.learners import Block, CuttingPlane, PrimalDual
+from gapcut.learners import Block, CuttingPlane, FrankWolfe, PrimalDual, Subgradient
 from gapcut.learners.base import Learner
 from gapcut.model.domain import WeightShape, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
@@ -141,6 +141,10 @@ def make_learner(settings: Settings) -> Learner:
         return CuttingPlane(qp=settings.qp)
     if settings.learner == "block":
         return Block(seed=settings.draw_seed())
+    if settings.learner == "frank-wolfe":
+        return FrankWolfe(seed=settings.draw_seed())
+    if settings.learner == "subgradient":
+        return Subgradient(seed=settings.draw_seed())
     return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
 
 
