@@ -73,9 +73,8 @@ def test_dual_bound_is_below_the_exact_value() -> None:
 
 
 def test_dual_bound_pays_for_too_much_mass() -> None:
-    """Nudging alpha over the cap by ulps must not lift the bound over the optimum.
-
-    A case where D is tight and w = 0.
+    """Nudging alpha over the cap by ulps must not lift the bound over the optimum: a case where D is tight
+    and w = 0.
     """
     graph = TinyGraph(np.zeros((1, 1)), np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1)))
     problem = learning_problem([graph], [np.array([0])], n_labels=2, C=3.0, loss_scale=1.0)
@@ -145,8 +144,9 @@ def test_iteration_bound_formula_and_range() -> None:
     assert iteration_bound(problem, reach) == doubling + 4
     assert iteration_bound(problem, 1e9 * reach) == doubling + 4, "a larger eps stops no later"
     assert iteration_bound(problem, 0.0) is None
-    large = replace(problem, C=1e9)
-    assert iteration_bound(large, 4e9 * problem.radius**2) == 4, "a negative first term counts as 0"
+    assert iteration_bound(replace(problem, C=1e9), 4e9 * problem.radius**2) == 4, (
+        "a negative first term counts as 0"
+    )
     flat = TinyGraph(np.zeros((2, 1)), np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1)))
     zero = learning_problem([flat], [np.array([0, 1])], n_labels=2, C=1.0, loss_scale=1.0)
     assert iteration_bound(zero, 1e-3) == 2

@@ -456,7 +456,7 @@ def test_limits_are_kept():
         ({"max_passes": 0}, "max_passes=0"),
         ({"time_limit": -1}, "time_limit=-1"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
-        ({"checkpoint": "here"}, "checkpoint is not available"),
+        ({"checkpoint": "here", "learner": "block"}, "checkpoint needs learner='primal-dual'"),
         ({"random_state": -3}, "random_state=-3"),
         ({"edge_lift": "sideways"}, "edge_lift"),
     ],

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from brute_oracle import BruteOracle, all_planes, enumerated_optimum, objective
-from tiny import TinyGraph, all_labelings, node_loss, one_hot, tiny_problem
 
+from brute_oracle import BruteOracle, all_planes, enumerated_optimum, objective
 from gapcut.certificates import iteration_bound
 from gapcut.learners import Block, CuttingPlane, Learner, Limits, Record
 from gapcut.oracles import CutOracle
 from gapcut.problem import LearningProblem, learning_problem
+from tiny import TinyGraph, all_labelings, node_loss, one_hot, tiny_problem
 
 LEARNERS = [CuttingPlane(), Block()]
 both = pytest.mark.parametrize("learner", LEARNERS, ids=["cutting-plane", "block"])
@@ -62,13 +63,15 @@ def test_bounds_enclose_the_enumerated_optimum(learner: Learner, C: float) -> No
 @both
 def test_every_record_holds_valid_bounds(learner: Learner) -> None:
     for seed in range(10):
-        problem, graphs, labels = tiny_problem(np.random.default_rng(50 + seed), n_graphs=3, max_bits=8, C=5.0)
+        problem, graphs, labels = tiny_problem(
+            np.random.default_rng(50 + seed), n_graphs=3, max_bits=8, C=5.0
+        )
         planes = all_planes(problem, graphs, labels)
         low, high = enumerated_optimum(problem, planes)
         seen: list[Record] = []
-        result = learner.run(problem, BruteOracle(planes), Limits(gap=1e-4, max_passes=500), lambda r: seen.append(r))
+        result = learner.run(problem, BruteOracle(planes), Limits(gap=1e-4, max_passes=500), seen.append)
         assert result.history == tuple(seen)
-        for before, after in zip(seen, seen[1:], strict=False):
+        for before, after in itertools.pairwise(seen):
             assert after.lower >= before.lower
             assert after.upper <= before.upper
             assert after.oracle_calls == before.oracle_calls + problem.n_graphs
@@ -77,10 +80,14 @@ def test_every_record_holds_valid_bounds(learner: Learner) -> None:
 
 @both
 def test_frozen_and_free_weights(learner: Learner) -> None:
-    """Any box: pairwise weights free (another oracle must answer), unary weights frozen, bounded or non-negative."""
+    """Any box: pairwise weights free (another oracle must answer), unary weights frozen, bounded or
+    non-negative.
+    """
     for seed in range(25):
         rng = np.random.default_rng(300 + seed)
-        problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=7, C=float(rng.choice([0.1, 2.0, 20.0])))
+        problem, graphs, labels = tiny_problem(
+            rng, n_graphs=2, max_bits=7, C=float(rng.choice([0.1, 2.0, 20.0]))
+        )
         kind, value = rng.integers(5, size=problem.dim), rng.normal(size=problem.dim)
         lower = np.select([kind == 0, kind == 1, kind == 2], [value, 0.0, value - 0.1], -np.inf)
         upper = np.select([kind == 0, kind == 2], [value, value + 0.1], np.inf)
@@ -96,10 +103,14 @@ def test_frozen_and_free_weights(learner: Learner) -> None:
 
 
 def test_theorem_4_1_and_the_iteration_bound() -> None:
-    """At the stop the working set's value is <= the optimum, (w, xi + eps) is feasible, and Theorem B.4 held."""
+    """At the stop the working set's value is <= the optimum, (w, xi + eps) is feasible, and Theorem B.4
+    held.
+    """
     for seed in range(30):
         rng = np.random.default_rng(700 + seed)
-        problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=8, C=float(rng.choice([0.05, 1.0, 10.0])))
+        problem, graphs, labels = tiny_problem(
+            rng, n_graphs=2, max_bits=8, C=float(rng.choice([0.05, 1.0, 10.0]))
+        )
         planes = all_planes(problem, graphs, labels)
         _, high = enumerated_optimum(problem, planes)
         eps = 1e-3 * problem.max_loss
@@ -130,7 +141,9 @@ def test_cutting_plane_asks_at_the_solution_of_its_working_set() -> None:
         points = []
         for name in ("dual", qp):
             oracle = BruteOracle(planes)
-            result = CuttingPlane(qp=name, qp_tolerance=1e-10 if name != "dcd" else 1e-7).run(problem, oracle, Limits(gap=1e-3))
+            result = CuttingPlane(qp=name, qp_tolerance=1e-10 if name != "dcd" else 1e-7).run(
+                problem, oracle, Limits(gap=1e-3)
+            )
             assert result.status == "certified"
             points.append(oracle.points)
         assert np.array_equal(points[0][0], np.zeros(problem.dim))
@@ -238,7 +251,9 @@ def test_any_trade_off_ends_with_valid_bounds(learner: Learner, C: float) -> Non
 
 @both
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e9])
-@pytest.mark.parametrize("kind", ["separable", "all equal", "zero features", "one label", "one node", "no weight"])
+@pytest.mark.parametrize(
+    "kind", ["separable", "all equal", "zero features", "one label", "one node", "no weight"]
+)
 def test_special_data(learner: Learner, kind: str, C: float) -> None:
     rng = np.random.default_rng(0)
     edges = np.array([[0, 1], [1, 2]])
@@ -253,7 +268,10 @@ def test_special_data(learner: Learner, kind: str, C: float) -> None:
     elif kind == "one label":
         labels, n_labels = [np.zeros(3, dtype=int)] * 2, 1
     elif kind == "one node":
-        graphs, labels = [TinyGraph(nodes[0][:1], np.zeros((0, 2), dtype=int), np.zeros((0, 1)))], [labels[0][:1]]
+        graphs, labels = (
+            [TinyGraph(nodes[0][:1], np.zeros((0, 2), dtype=int), np.zeros((0, 1)))],
+            [labels[0][:1]],
+        )
     elif kind == "no weight":
         graphs = [TinyGraph(g.node_features, g.edges, g.edge_features, np.zeros(3)) for g in graphs]
     problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=100.0)
@@ -284,7 +302,9 @@ def test_block_under_a_tight_memory_cap_stays_valid() -> None:
     planes = all_planes(problem, graphs, labels)
     _, high = enumerated_optimum(problem, planes)
     seen: list[Record] = []
-    result = Block(memory_mb=0.0).run(problem, CutOracle(problem), Limits(gap=1e-6, max_passes=60), lambda r: seen.append(r))
+    result = Block(memory_mb=0.0).run(
+        problem, CutOracle(problem), Limits(gap=1e-6, max_passes=60), seen.append
+    )
     assert max(r.planes for r in seen) <= 2 * problem.n_graphs
     assert result.lower <= high * (1 + 1e-9)
     assert objective(problem, planes, result.weights) <= result.upper

@@ -1,4 +1,6 @@
-"""Working-set programs: optimality conditions, agreement of three methods, degenerate and extreme instances."""
+"""Working-set programs: optimality conditions, agreement of three methods, degenerate and extreme
+instances.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def test_newton_meets_the_optimality_conditions(kind: str, C: float) -> None:
         assert np.all(result.alpha >= 0.0)
         assert result.alpha.sum() <= C * (1 + 1e-14)
         np.testing.assert_allclose(result.weights, w, rtol=1e-12, atol=1e-12 * np.abs(w).max(initial=0.0))
-        np.testing.assert_allclose([result.value, result.value + result.gap], [dual, primal], rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(
+            [result.value, result.value + result.gap], [dual, primal], rtol=1e-9, atol=1e-13
+        )
         assert primal - dual <= 2e-9 * max(primal, 1e-300) + 1e-13 * C
         # complementarity: a plane with mass is among the most violated, spare mass means no violation
         slack = case.losses - case.planes @ w
@@ -97,7 +101,9 @@ def test_any_scale_ends_with_an_honest_gap(seed: int, kind: str, exponent: float
     case = instance(seed, kind, 10.0**exponent)
     result = case.solve(DualNewton())
     _, primal, dual = case.values(result.alpha)
-    scale = abs(primal) + case.C * (np.abs(case.losses).max() + np.abs(case.planes).max() ** 2 * result.alpha.sum() * case.planes.shape[1])
+    scale = abs(primal) + case.C * (
+        np.abs(case.losses).max() + np.abs(case.planes).max() ** 2 * result.alpha.sum() * case.planes.shape[1]
+    )
     assert result.gap >= primal - dual - 1e-12 * scale
     assert primal - dual <= 1e-5 * primal + 1e-14 * scale
 
@@ -115,7 +121,9 @@ def test_zeros_are_exact() -> None:
 
 def test_hand_solved() -> None:
     """One plane (3, -4), loss 10, second weight >= 0: w = (3 a, 0), a = min(C, 10/9)."""
-    case = Instance(np.array([[3.0, -4.0]]), np.array([10.0]), 5.0, np.array([-np.inf, 0.0]), np.full(2, np.inf))
+    case = Instance(
+        np.array([[3.0, -4.0]]), np.array([10.0]), 5.0, np.array([-np.inf, 0.0]), np.full(2, np.inf)
+    )
     for solver in (DualNewton(), DualCoordinateDescent(), InteriorPoint()):
         result = case.solve(solver)
         np.testing.assert_allclose(result.alpha, [10 / 9], rtol=1e-6)
@@ -137,7 +145,9 @@ def test_warm_start_saves_iterations_and_infeasible_starts_are_mended() -> None:
 
 def test_time_limit() -> None:
     rng = np.random.default_rng(0)
-    case = Instance(rng.normal(size=(50, 30)), rng.random(50), 100.0, np.full(30, -np.inf), np.full(30, np.inf))
+    case = Instance(
+        rng.normal(size=(50, 30)), rng.random(50), 100.0, np.full(30, -np.inf), np.full(30, np.inf)
+    )
     for solver in (DualNewton(), DualCoordinateDescent()):
         with pytest.raises(OutOfTime):
             case.solve(solver, time_left=0.0)
@@ -150,7 +160,9 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="C must be positive"):
         Instance(case.planes, case.losses, 0.0, case.lower, case.upper).solve(DualNewton())
     with pytest.raises(ValueError, match="exceeds its upper bound"):
-        Instance(case.planes, case.losses, 1.0, np.ones(len(case.upper)), np.zeros(len(case.upper))).solve(DualNewton())
+        Instance(case.planes, case.losses, 1.0, np.ones(len(case.upper)), np.zeros(len(case.upper))).solve(
+            DualNewton()
+        )
     real = builtins.__import__
 
     def without(name: str, *rest: object) -> object:

@@ -10,7 +10,7 @@ namespace gapcut {
 namespace {
 constexpr int kEntering = 2;               // planes without mass that a block may bring into the model at once
 constexpr std::size_t kJoint = 32;         // planes of a joint model: about so many are enough to end it
-constexpr double kDust = 1e-14;            // of the mass: less is nothing
+constexpr double kDust = 1e-14;            // of the mass: less room is none
 constexpr std::int64_t kFullEvery = 5;     // sweeps; the others leave out planes that have had no mass for a while
 }  // namespace
 
@@ -196,10 +196,7 @@ DualSums PlaneCache::refresh() {
     std::fill(x_.begin(), x_.end(), 0.0);
     for (auto& block : blocks_) {
         double total = 0.0;
-        for (auto& plane : block) {
-            if (plane.mass < kDust * mass_) plane.mass = 0.0;
-            total += plane.mass;
-        }
+        for (const auto& plane : block) total += plane.mass;
         for (auto& plane : block) {
             if (!(plane.mass > 0.0)) continue;
             if (total > mass_) plane.mass *= mass_ / total;

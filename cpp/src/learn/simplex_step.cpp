@@ -184,7 +184,24 @@ void SimplexStep::solve(const SimplexModel& model, double mass, double ridge) {
     const std::int64_t limit = 4 * m_ + 20;  // far above what occurs; the caller's line search guards the rest
     for (std::int64_t round = 0; round < limit; ++round) {
         direction();
-        if (advance() && !activate()) return;
+        if (advance() && !activate()) break;
+    }
+    settle_sums(model);
+}
+
+// Where the gram is nearly singular the held sums drift; a target of less than the cap can be one of descent. The
+// largest mass of the group takes the difference.
+void SimplexStep::settle_sums(const SimplexModel& model) {
+    for (std::size_t g = 0; g < room_.size(); ++g) {
+        if (!capped_[g]) continue;
+        double missing = model.room[g];
+        std::int64_t largest = -1;
+        for (std::int64_t i = 0; i < m_; ++i) {
+            if (group_[i] != static_cast<std::int32_t>(g)) continue;
+            missing += model.value[i] - target_[i];
+            if (largest < 0 || target_[i] > target_[largest]) largest = i;
+        }
+        if (largest >= 0) target_[largest] = std::max(0.0, target_[largest] + missing);
     }
 }
 

@@ -52,8 +52,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
        ``v <= gamma_(terms+2)``.
     2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of such
        a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and ``ops``
-       roundings make it, ``ops`` the largest number of nodes or edges of a graph plus the number of graphs
-       and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j gamma_(ops+terms+4)``;
+       roundings make it: one a node and label, or edge, of the largest graph and each labeling, one a
+       graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j gamma_(ops+terms+4)``;
        likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is negative.
     3. *Conjugate.* It is convex and 1-smooth with gradient ``clamp(x)``, coordinate by coordinate, so
        ``conjugate(x*) <= conjugate(x) + |clamp(x)|'e + 1/2 |e|^2``.
@@ -110,10 +110,10 @@ def _no_plane_bound(problem: LearningProblem) -> float:
 
 
 def _operations(problem: LearningProblem) -> int:
-    """Roundings that can lie behind one coordinate of a mean plane."""
+    """Roundings that can lie behind one coordinate of a mean plane, or behind a mean loss."""
     core = problem.core
     nodes, edges = np.diff(core.node_offset).max(initial=0), np.diff(core.edge_offset).max(initial=0)
-    return int(2 * max(nodes, edges) + core.n_graphs + 8)
+    return int(max(max(2, core.n_labels) * nodes, 2 * edges) + core.n_graphs + 8)
 
 
 @dataclass

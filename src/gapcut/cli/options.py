@@ -89,7 +89,9 @@ class LearningOptions:
     jobs: Jobs = -1
     seed: Annotated[int, Parameter(name="--seed", help="Seed of all random orders.")] = 0
 
-    def estimator(self, graphs: GraphSet, callback: Callable[..., Any] | None = None) -> StructuredSVM:
+    def estimator(
+        self, graphs: GraphSet, callback: Callable[..., Any] | None = None, checkpoint: Path | None = None
+    ) -> StructuredSVM:
         """The estimator these options describe, for these graphs."""
         return StructuredSVM(
             C=self.C,
@@ -113,6 +115,7 @@ class LearningOptions:
             n_jobs=self.jobs,
             random_state=self.seed,
             callback=callback,
+            checkpoint=checkpoint,
         )
 
     @property

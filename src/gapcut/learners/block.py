@@ -17,18 +17,21 @@ from gapcut.typing import FloatArray
 
 @dataclass(frozen=True)
 class Block:
-    """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to the box.
+    """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to
+    the box.
 
-    The dual has one simplex of mass ``C/n`` a graph over the planes the oracle has returned for it. A pass asks the
-    oracle for all graphs at one point, which proves an upper bound there, and then sweeps over the cached planes
-    until their gap is well under the true one; the lower bound is recomputed from planes and masses.
+    The dual has one simplex of mass ``C/n`` a graph over the planes the oracle has returned for it. A pass
+    asks the oracle for all graphs at one point, which proves an upper bound there, and then sweeps over the
+    cached planes until their gap is well under the true one; the lower bound is recomputed from planes and
+    masses.
 
-    The oracle is asked at ``best + stabilisation (dual - best)``, between the best weights so far and those of the dual
-    (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were built, and this halves
-    the passes and more. 1 asks at the dual's weights.
+    The oracle is asked at ``best + stabilisation (dual - best)``, between the best weights so far and those
+    of the dual (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were
+    built, and this halves the passes and more. 1 asks at the dual's weights.
 
-    ``inner``: share of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``: passes a plane
-    may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results do not depend on threads.
+    ``inner``: share of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``:
+    passes a plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results
+    do not depend on threads.
     """
 
     stabilisation: float = 0.2
@@ -57,15 +60,15 @@ class Block:
             max(2 * problem.n_graphs, capacity),
             self.seed,
         )
-        stall = _Stall()
+        progress = _Progress()
         with session.guard():
             while not session.target_met and session.within_limits():
-                self._one_pass(session, cache, stall)
+                self._one_pass(session, cache, progress)
         return session.result()
 
-    def _one_pass(self, session: Session, cache: _core.PlaneCache, stall: _Stall) -> None:
+    def _one_pass(self, session: Session, cache: _core.PlaneCache, progress: _Progress) -> None:
         bounds, clock = session.bounds, session.clock
-        w = self._oracle_point(session, cache.weights)
+        w = self._oracle_point(session, cache.weights, progress)
         total, added = _ask(session, cache, w)
         session.passes += 1
         session.calls += session.problem.n_graphs
@@ -76,19 +79,27 @@ class Block:
             finally:
                 bounds.offer_dual(*cache.refresh())
             cache.tick(self.keep)
-        if stall.after(bounds.upper, bounds.lower, added) and not session.target_met:
+        progress.note(bounds.upper, bounds.lower, added)
+        if progress.stalled and not session.target_met:
             session.ended = (
                 "no plane is left to add and the bounds no longer move: rounding keeps the rest of the gap, "
                 "scale the features or lower C"
             )
         session.record(cache.size)
 
-    def _oracle_point(self, session: Session, dual: FloatArray) -> FloatArray:
-        """Between the best weights and the dual's; entries that the dual has at 0 and that have faded become 0."""
+    def _oracle_point(self, session: Session, dual: FloatArray, progress: _Progress) -> FloatArray:
+        """Between the best weights and the dual's; closer to the latter while passes bring no new plane.
+
+        Entries that the dual has at 0 and that have become small are set to 0 (exact zeros are what the
+        oracle's speed lives on), unless that has just kept the bounds from moving.
+        """
         if session.passes < _PLAIN_PASSES:
             return dual
         best = session.bounds.weights
-        point = session.problem.clamp(best + self.stabilisation * (dual - best))
+        share = min(1.0, self.stabilisation * 2.0 ** min(progress.quiet, 10))
+        point = session.problem.clamp(best + share * (dual - best))
+        if progress.idle:
+            return point
         faded = (dual == 0.0) & (np.abs(point) < _FADED * np.abs(point).max(initial=0.0))
         point[faded] = 0.0
         return point
@@ -96,6 +107,7 @@ class Block:
 
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
 _FADED = 1e-3
+_PATIENCE = 8  # passes without a new plane or a better bound before rounding is blamed
 _CHUNK = 256  # graphs whose planes are in memory beside the cache
 
 
@@ -122,16 +134,20 @@ def _ask(session: Session, cache: _core.PlaneCache, w: FloatArray) -> tuple[Orac
 
 
 @dataclass
-class _Stall:
-    """Counts passes that added no plane and moved no bound."""
+class _Progress:
+    """Counts passes in a row that brought no plane (``quiet``), and that moved no bound either (``idle``)."""
 
     upper: float = float("inf")
     lower: float = float("-inf")
+    quiet: int = 0
     idle: int = 0
-    patience: int = 8
 
-    def after(self, upper: float, lower: float, added: int) -> bool:
+    def note(self, upper: float, lower: float, added: int) -> None:
         moved = upper < self.upper or lower > self.lower
+        self.quiet = 0 if added else self.quiet + 1
         self.idle = 0 if added or moved else self.idle + 1
         self.upper, self.lower = upper, lower
-        return self.idle >= self.patience
+
+    @property
+    def stalled(self) -> bool:
+        return self.idle >= _PATIENCE

@@ -21,10 +21,12 @@ _FINEST_TOLERANCE = 1e-15
 class CuttingPlane:
     """Algorithm 1: solve the working set, ask the exact oracle at its weights, add the plane it returns.
 
-    Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets ``limits.gap``.
-    Every pass is exact, so each proves an upper bound at its weights. No plane is ever dropped: Theorem B.4 needs them.
+    Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets
+    ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever
+    dropped: Theorem B.4 needs them.
 
-    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each working set.
+    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each
+    working set.
     """
 
     qp: str = "dual"
@@ -37,7 +39,9 @@ class CuttingPlane:
         self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
     ) -> LearnResult:
         if limits.eps is not None and not limits.eps > 0.0:
-            raise ValueError(f"eps={limits.eps!r} must be positive: it is the stop eta - xi <= eps of Algorithm 1")
+            raise ValueError(
+                f"eps={limits.eps!r} must be positive: it is the stop eta - xi <= eps of Algorithm 1"
+            )
         session = Session(problem, oracle, limits, callback)
         working_set = WorkingSet(problem, qp_solver(self.qp), self.qp_tolerance)
         with session.guard():
@@ -71,14 +75,20 @@ def one_pass(session: Session, working_set: WorkingSet) -> None:
     stop = limits.eps is not None and working_set.eta - working_set.xi <= limits.eps
     working_set.finished = session.target_met if limits.eps is None else proven - working_set.xi <= limits.eps
     if stop and not working_set.finished:
-        session.ended = "eta - xi <= eps for the oracle's planes, but its bounds do not prove it: use oracle='cut'"
+        session.ended = (
+            "eta - xi <= eps for the oracle's planes, but its bounds do not prove it: use oracle='cut'"
+        )
     elif not grew and not working_set.finished and not working_set.refine():
-        session.ended = "no plane is left to add, rounding keeps the rest of the gap: scale the features or lower C"
+        session.ended = (
+            "no plane is left to add, rounding keeps the rest of the gap: scale the features or lower C"
+        )
     session.record(working_set.count)
 
 
 def _bound(session: Session, certified: bool) -> int | None:
-    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of the bound."""
+    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of
+    the bound.
+    """
     limits, bounds = session.limits, session.bounds
     if limits.eps is not None:
         return iteration_bound(session.problem, limits.eps)
@@ -113,7 +123,9 @@ class WorkingSet:
         return self._losses[: self.count]
 
     def solve(self, time_left: float | None) -> None:
-        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is empty."""
+        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is
+        empty.
+        """
         if self.count == 0:
             return
         problem = self.problem
@@ -151,5 +163,7 @@ class WorkingSet:
         return self.tolerance >= _FINEST_TOLERANCE
 
     def _slack(self, planes: FloatArray, losses: FloatArray) -> FloatArray:
-        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside it."""
+        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside
+        it.
+        """
         return np.asarray(losses - np.array([row @ self.weights for row in planes]))

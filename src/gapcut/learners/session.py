@@ -24,12 +24,21 @@ class Session:
     passes: int = 0
     calls: int = 0
     history: list[Record] = field(default_factory=list)
+    before: float = 0.0
+    """Seconds of the run before it was resumed."""
     ended: str = ""
-    """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
+    """Why the run ended before its target: advice for the user; empty while it goes on or when the target
+    is met.
+    """
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.limits.time_limit)
         self.bounds = Bounds(self.problem)
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of the whole run."""
+        return self.before + self.clock.seconds
 
     @property
     def target_met(self) -> bool:
@@ -49,7 +58,7 @@ class Session:
         """Note the state after a pass and tell the callback."""
         bounds = self.bounds
         entry = Record(
-            self.passes, self.clock.seconds, self.calls, bounds.lower, bounds.upper, bounds.nonzero, planes
+            self.passes, self.seconds, self.calls, bounds.lower, bounds.upper, bounds.nonzero, planes
         )
         self.history.append(entry)
         if self.callback is not None and self.callback(entry):
@@ -80,7 +89,9 @@ class Session:
         message = f"proven within {bounds.relative_gap:.2%} of the optimum" if certified else self.ended
         if not bounds.bounded:
             status = "uncertified"
-            message = "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            message = (
+                "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            )
         elif not certified:
             message = f"{message} (relative gap {bounds.relative_gap:.2%})"
         return LearnResult(

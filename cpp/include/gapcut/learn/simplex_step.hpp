@@ -38,6 +38,7 @@ private:
     void hold_sums();
     bool advance();
     bool activate();
+    void settle_sums(const SimplexModel& model);
     void leave(std::size_t position);
 
     std::int64_t m_ = 0;

@@ -14,8 +14,9 @@ from gapcut.typing import FloatArray
 class QPResult:
     """Solution of the working-set program, with its own proof.
 
-    ``alpha`` (t,) >= 0, sum <= C; ``weights`` (dim,) ``clamp(sum alpha_t h_t)``, with exact values at the sides of the box;
-    ``value`` the dual value of ``alpha``; ``gap`` primal value at ``weights`` minus ``value``; ``iterations`` of the method.
+    ``alpha`` (t,) >= 0, sum <= C; ``weights`` (dim,) ``clamp(sum alpha_t h_t)``, with exact values at the
+    sides of the box; ``value`` the dual value of ``alpha``; ``gap`` primal value at ``weights`` minus
+    ``value``; ``iterations`` of the method.
     """
 
     alpha: FloatArray
@@ -26,7 +27,9 @@ class QPResult:
 
 
 class QPSolver(Protocol):
-    """Solves ``max_a d'a - conjugate(H'a)``, ``a >= 0``, ``sum a <= C`` (supplement B, box eliminated by Eq. 21)."""
+    """Solves ``max_a d'a - conjugate(H'a)``, ``a >= 0``, ``sum a <= C`` (supplement B, box eliminated by
+    Eq. 21).
+    """
 
     def solve(
         self,
@@ -41,8 +44,9 @@ class QPSolver(Protocol):
     ) -> QPResult:
         """``planes`` (t, dim) rows ``h_t``, ``losses`` (t,), box (dim,); ``start`` (t,) warm start.
 
-        Aims at ``gap <= tolerance * (value + gap)``; the gap returned is honest where rounding or the limit on
-        iterations ends the work before. Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
+        Aims at ``gap <= tolerance * (value + gap)``; the gap returned is honest where rounding or the limit
+        on iterations ends the work before. Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds
+        pass first.
         """
         ...
 

@@ -16,7 +16,8 @@ from gapcut.typing import FloatArray
 class InteriorPoint:
     """The primal ``min 1/2 |w|^2 + C xi`` with one row a plane; alpha are the multipliers of the rows.
 
-    Needs the ``exact`` extra. Slow, and its alpha carry dust; ``weights`` are clamped from alpha all the same.
+    Needs the ``exact`` extra. Slow, and its alpha carry dust; ``weights`` are clamped from alpha all the
+    same.
     """
 
     max_iterations: int = 200
@@ -55,7 +56,9 @@ class InteriorPoint:
 def _constraints(
     clarabel: Any, planes: FloatArray, losses: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[sp.csc_matrix, FloatArray, list[Any]]:
-    """Rows ``A (w, xi) + s = b``: frozen weights (s = 0), then planes, xi >= 0 and the sides of the box (s >= 0)."""
+    """Rows ``A (w, xi) + s = b``: frozen weights (s = 0), then planes, xi >= 0 and the sides of the box (s
+    >= 0).
+    """
     count, dim = planes.shape
     frozen = np.flatnonzero(lower == upper)
     low = np.flatnonzero(np.isfinite(lower) & (lower != upper))

@@ -15,8 +15,9 @@ from gapcut.typing import FloatArray
 class DualNewton:
     """Semismooth Newton on the dual with exact zeros (the default).
 
-    Each iteration solves the quadratic model over the free coordinates on the planes that matter by an active set,
-    then searches the line exactly; pairwise steps follow where that gained little, so it always ascends.
+    Each iteration solves the quadratic model over the free coordinates on the planes that matter by an
+    active set, then searches the line exactly; pairwise steps follow where that gained little, so it always
+    ascends.
     """
 
     max_iterations: int = 1000
@@ -42,8 +43,9 @@ class DualNewton:
 
 @dataclass(frozen=True)
 class DualCoordinateDescent:
-    """Dual coordinate descent in the manner of Ramanan, "Dual coordinate solvers for large-scale structural SVMs",
-    2013, as the paper used it: one alpha at a time, weights clipped after every step."""
+    """Dual coordinate descent in the manner of Ramanan, "Dual coordinate solvers for large-scale structural
+    SVMs", 2013, as the paper used it: one alpha at a time, weights clipped after every step.
+    """
 
     max_iterations: int = 100_000
     seed: int = 0
