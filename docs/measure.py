@@ -17,7 +17,7 @@ RUNS = {
     "letters": (datasets.load_letters, (100.0, 1000.0)),
 }
 REPEATS = 3
-TIME_LIMIT = 60.0
+TIME_LIMIT = 300.0
 
 
 def main(folder, names):
