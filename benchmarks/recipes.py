@@ -2,7 +2,7 @@
 
     python benchmarks/recipes.py --shared ../shared --data tables snakes --C 1 10
 
-Prints one row a data set, recipe and C: node accuracy (4 folds over scenes on cornell), seconds of training, proven gap.
+Prints one row a data set, recipe and C: node accuracy (4 folds over scenes on cornell), seconds, proven gap.
 The default of ``StructuredSVM`` was chosen from these rows (docs/decisions/0005-feature-recipe.md).
 """
 
