@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.checkpoint import DamagedCheckpoint
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -67,17 +70,16 @@ def test_damaged_checkpoints_are_one_clear_error_and_never_a_wrong_claim(problem
     reference = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
     for case in cases:
         path.write_bytes(case)
-        try:
+        result = None
+        with contextlib.suppress(DamagedCheckpoint):
             result = run(problem, path, gap=1e-2)
-        except ValueError as error:
-            assert "delete it to start anew" in str(error)
-        else:  # the damage hit nothing that matters
+        if result is not None:  # the damage hit nothing that matters
             assert result.lower <= reference.upper
             assert reference.lower <= result.upper
 
 
 def killed_run(path: str, gap: float):
-    """A run of a few seconds that keeps a checkpoint four times a second. Also what the child process below executes."""
+    """A run of seconds with a checkpoint four times a second; the child process below executes it too."""
     graphs = datasets.make_planted(20, 60, seed=1)
     settings = Settings.checked(StructuredSVM(C=300.0).get_params())
     problem = build_problem(training_set(graphs, settings), settings)
@@ -94,11 +96,16 @@ def test_killed_at_random_moments_loses_nothing(tmp_path):
     whole = killed_run(str(tmp_path / "whole.checkpoint"), gap)
     seconds = time.monotonic() - start
     rng = np.random.default_rng(1)
-    code = "import sys; sys.path[:0] = sys.argv[3:]; from test_checkpoint import killed_run; killed_run(sys.argv[1], float(sys.argv[2]))"
+    code = (
+        "import sys; sys.path[:0] = sys.argv[3:]; from test_checkpoint import killed_run; "
+        "killed_run(sys.argv[1], float(sys.argv[2]))"
+    )
     here = Path(__file__).parent
     killed = 0
     for _ in range(20):
-        child = subprocess.Popen([sys.executable, "-c", code, str(path), str(gap), str(here), str(here.parent)])
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, str(path), str(gap), str(here), str(here.parent)]
+        )
         time.sleep(1.0 + float(rng.random()) * min(4.0, seconds / 4))
         killed += child.poll() is None
         child.send_signal(signal.SIGKILL)

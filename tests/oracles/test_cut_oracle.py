@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from gapcut.engines import OutOfTime
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
@@ -15,7 +16,9 @@ N_RANDOM = 2500
 def random_weights(rng: np.random.Generator, problem) -> np.ndarray:
     """Signed unary weights and sparse non-negative pairwise ones, at scales from tiny to huge, often tied."""
     w = rng.normal(size=problem.dim)
-    w[problem.unary_count :] = np.abs(w[problem.unary_count :]) * (rng.random(problem.dim - problem.unary_count) < 0.6)
+    w[problem.unary_count :] = np.abs(w[problem.unary_count :]) * (
+        rng.random(problem.dim - problem.unary_count) < 0.6
+    )
     if rng.random() < 0.4:
         w = np.round(2 * w)
     if rng.random() < 0.2:
@@ -120,7 +123,7 @@ def test_relaxing_to_fractions_gains_nothing():
 def test_refuses_what_it_cannot_solve_exactly():
     graph = TinyGraph(np.ones((2, 1)), np.array([[0, 1]]), np.array([[-0.5]]))
     problem = learning_problem([graph], [np.array([0, 1])], n_labels=2, C=1.0, loss_scale=1.0)
-    with pytest.raises(ValueError, match="graph 0, edge 0, feature 0 is -0.5"):
+    with pytest.raises(ValueError, match=r"graph 0, edge 0, feature 0 is -0\.5"):
         CutOracle(problem)
     graph.edge_features[:] = 1.0
     free = np.full(2 + 4, -np.inf)
@@ -158,7 +161,9 @@ def test_dense_and_sparse_rows_give_the_same_bits():
     labels = rng.integers(2, size=6)
     answers = []
     for rows in (nodes, sp.csr_array(nodes)):
-        problem = learning_problem([TinyGraph(rows, edges, features)], [labels], n_labels=2, C=1.0, loss_scale=1.0)
+        problem = learning_problem(
+            [TinyGraph(rows, edges, features)], [labels], n_labels=2, C=1.0, loss_scale=1.0
+        )
         answers.append(CutOracle(problem).evaluate(np.full(problem.dim, 0.3)))
     assert np.array_equal(answers[0].planes, answers[1].planes)
     assert np.array_equal(answers[0].bounds, answers[1].bounds)

@@ -28,7 +28,8 @@ def train(
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
     resume: Annotated[
-        bool, Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended.")
+        bool,
+        Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended."),
     ] = False,
     as_json: Json = False,
 ) -> int:

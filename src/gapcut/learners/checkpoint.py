@@ -10,6 +10,7 @@ import json
 import os
 import time
 import zipfile
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,21 @@ from gapcut.learners.session import Session
 from gapcut.learners.steps import Steps
 
 _FORMAT = 1
+
+_UNREADABLE = (
+    OSError,
+    KeyError,
+    ValueError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class DamagedCheckpoint(ValueError):
+    """The file is not a whole checkpoint: delete it to start anew."""
 
 
 class Checkpoint:
@@ -62,13 +78,17 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def resume(self, session: Session, steps: Steps) -> bool:
-        """Go on from the file, if there is one. Raises ValueError if it is damaged or of another run."""
+        """Go on from the file, if there is one.
+
+        Raises ValueError if it is of another run, DamagedCheckpoint if it is not whole.
+        """
         if not self.path.exists():
             return False
         arrays, meta = self._read()
         if meta.get("problem") != _identity(steps):
             raise ValueError(
-                f"{self.path}: the checkpoint belongs to other data, another C or other settings: delete it to start anew"
+                f"{self.path}: the checkpoint belongs to other data, another C or other settings: "
+                "delete it to start anew"
             )
         try:
             weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
@@ -83,7 +103,9 @@ class Checkpoint:
             if labels is not None:
                 steps.prove_lower(session, labels)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{self.path}: damaged checkpoint ({error}): delete it to start anew") from None
+            raise DamagedCheckpoint(
+                f"{self.path}: damaged checkpoint ({error}): delete it to start anew"
+            ) from None
         return True
 
     def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -93,13 +115,17 @@ class Checkpoint:
             meta = json.loads(arrays.pop("meta").tobytes().decode())
             if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
                 raise ValueError("unknown format")
-        except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-            raise ValueError(f"{self.path}: not a checkpoint ({error}): delete it to start anew") from None
+        except _UNREADABLE as error:
+            raise DamagedCheckpoint(
+                f"{self.path}: not a checkpoint ({error}): delete it to start anew"
+            ) from None
         return arrays, meta
 
 
 def _identity(steps: Steps) -> dict[str, Any]:
     """What a run must share with its checkpoint; the number of threads is free."""
     settings = asdict(steps.settings)
-    shared = {name: settings[name] for name in ("theta", "relax", "gamma", "kappa", "step", "lag", "repair", "seed")}
+    shared = {
+        name: settings[name] for name in ("theta", "relax", "gamma", "kappa", "step", "lag", "repair", "seed")
+    }
     return {"fingerprint": steps.problem.fingerprint, "C": steps.problem.C, **shared}

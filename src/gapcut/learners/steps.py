@@ -28,7 +28,7 @@ PATIENCE = 6
 @dataclass(frozen=True)
 class StepSettings:
     """``theta`` splits the step between weights and arcs, ``relax`` in (0, 2) is the over-relaxation, ``gamma`` and
-    ``kappa`` shorten the label steps (1 and the number of active pairs are provably safe; a monitor falls back to them),
+    ``kappa`` shorten the label steps (1 and the number of active pairs are provably safe; a monitor falls back),
     ``step`` balances primal and dual, ``lag`` is how often label pairs without weight are looked at. ``repair=False``
     leaves the relaxed labels as they are, for comparison; ``seed`` orders the repair."""
 
@@ -139,7 +139,7 @@ class Steps:
         plane, loss = _core.relaxed_plane(core, labels, self.settings.n_threads, session.clock.left)
         self.working_set.add(plane, loss)
         session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs)
-        value = C * loss - self.problem.conjugate(C * plane)
+        value = float(C * loss - self.problem.conjugate(C * plane))
         if self.best_labels is None or value > self.schedule.best_dual:
             self.schedule.best_dual, self.best_labels = value, labels
         return value

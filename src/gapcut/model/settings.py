@@ -55,7 +55,9 @@ class Settings:
         oracle = "cut" if params["oracle"] == "auto" else _choice(params, "oracle", ORACLES, "oracle")
         checkpoint = params["checkpoint"]
         if checkpoint is not None and learner != "primal-dual":
-            raise ValueError(f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None")
+            raise ValueError(
+                f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None"
+            )
         if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
             raise TypeError(f"checkpoint={checkpoint!r} must be a path or None")
         _check_combination(learner, oracle, params)

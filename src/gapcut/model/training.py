@@ -144,9 +144,7 @@ def make_learner(settings: Settings) -> Learner:
         return FrankWolfe(seed=settings.draw_seed())
     if settings.learner == "subgradient":
         return Subgradient(seed=settings.draw_seed())
-    return PrimalDual(
-        n_threads=settings.threads, seed=settings.draw_seed(), checkpoint=settings.checkpoint
-    )
+    return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed(), checkpoint=settings.checkpoint)
 
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
@@ -165,7 +163,12 @@ def learn_path(
         results = learner.path(problem, oracle, C_values, settings.limits, settings.callback)
     else:
         results = (
-            learner.run(problem.with_C(C), make_oracle(data, problem.with_C(C), settings), settings.limits, settings.callback)
+            learner.run(
+                problem.with_C(C),
+                make_oracle(data, problem.with_C(C), settings),
+                settings.limits,
+                settings.callback,
+            )
             for C in C_values
         )
     return (fitted(data, problem, result) for result in results)
