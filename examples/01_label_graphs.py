@@ -7,7 +7,7 @@ graphs = datasets.make_planted(30, seed=0)
 train, test = graphs[:20], graphs[20:]
 train.save("bridges.npz")
 
-svm = StructuredSVM(C=0.1, n_jobs=-1).fit(GraphSet.load("bridges.npz"))
+svm = StructuredSVM(n_jobs=-1).fit(GraphSet.load("bridges.npz"))
 svm.save("bridges.gapcut")
 proof = svm.certificate_
 solution = StructuredSVM.load("bridges.gapcut").infer(test[0])

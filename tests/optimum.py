@@ -1,10 +1,14 @@
-"""The optimum of tiny learning problems: every plane by enumeration, one quadratic program by an interior point."""
+"""The optimum of tiny learning problems.
+
+Every plane by enumeration, one quadratic program by an interior point.
+"""
 
 from __future__ import annotations
 
 import clarabel
 import numpy as np
 import scipy.sparse as sp
+
 from gapcut.problem import LearningProblem
 from tiny import enumerated_planes
 

@@ -68,7 +68,9 @@ def joint_feature_map(graph: TinyGraph, z: np.ndarray) -> np.ndarray:
     """Psi(x, z), full coordinates, for any (..., V, K) indicators: sums of z phi and of z_uk z_vl phi."""
     unary = np.einsum("...uk,ud->...kd", z, graph.node_features)
     tail, head = z[..., graph.edges[:, 0], :], z[..., graph.edges[:, 1], :]
-    pairwise = np.einsum("...ekl,ed->...kld", tail[..., :, None] * head[..., None, :], graph.edge_features, optimize=True)
+    pairwise = np.einsum(
+        "...ekl,ed->...kld", tail[..., :, None] * head[..., None, :], graph.edge_features, optimize=True
+    )
     lead = z.shape[:-2]
     return np.concatenate([unary.reshape(*lead, -1), pairwise.reshape(*lead, -1)], axis=-1)
 

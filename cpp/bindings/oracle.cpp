@@ -43,6 +43,13 @@ nb::tuple total(CutOracle& oracle, const In1<double>& weights, std::optional<dou
     return nb::make_tuple(to_array(std::move(totals.plane)), totals.loss, totals.bound, stats);
 }
 
+nb::tuple core_network(CutOracle& oracle, const In1<double>& weights, std::int32_t graph) {
+    CoreNetwork network = oracle.core_network(span(weights), graph);
+    const std::size_t arcs = network.forward.size();
+    return nb::make_tuple(to_array(std::move(network.excess)), to_array(std::move(network.arcs), {arcs, 2}),
+                          to_array(std::move(network.forward)), to_array(std::move(network.backward)));
+}
+
 }  // namespace
 
 void bind_oracle(nb::module_& m) {
@@ -62,7 +69,9 @@ void bind_oracle(nb::module_& m) {
                 return to_array(std::move(labels));
             },
             "weights"_a, "graphs"_a, "The maximisers, V * K bytes a graph.")
-        .def("use_persistency", &CutOracle::use_persistency, "on"_a);
+        .def("use_persistency", &CutOracle::use_persistency, "on"_a)
+        .def("core_network", &core_network, "weights"_a, "graph"_a,
+             "The cuts of one graph as one network, as max_flow takes it: excess (n,), arcs (m, 2), forward (m,), backward (m,).");
 }
 
 }  // namespace gapcut::bindings

@@ -18,6 +18,50 @@ std::span<const float> labels_of(const Problem& p, const In2<float>& z) {
     return {z.data(), z.size()};
 }
 
+nb::dict snapshot(const PrimalDual& self) {
+    PrimalDualSnapshot s;
+    {
+        const nb::gil_scoped_release release;
+        s = self.snapshot();
+    }
+    nb::dict out;
+    out["w"] = to_array(std::move(s.w));
+    out["w_step"] = to_array(std::move(s.w_step));
+    out["pair_gradient"] = to_array(std::move(s.pair_gradient));
+    out["kappa"] = to_array(std::move(s.kappa));
+    out["history"] = to_array(std::move(s.history));
+    out["z"] = to_array(std::move(s.z));
+    out["z_step"] = to_array(std::move(s.z_step));
+    out["active"] = to_array(std::move(s.active));
+    out["arcs"] = to_array(std::move(s.arcs));
+    out["gamma"] = to_array(std::vector<double>{s.gamma});
+    out["counters"] = to_array(std::vector<std::int64_t>{s.iteration, s.metric_changed, s.safe_since, s.since_trade_off});
+    return out;
+}
+
+template <class T>
+std::vector<T> entry(const nb::dict& d, const char* name) {
+    In1<T> array;
+    if (!d.contains(name) || !nb::try_cast(d[name], array)) throw std::invalid_argument(std::string("the snapshot lacks ") + name);
+    return to_vector(array);
+}
+
+void restore(PrimalDual& self, const nb::dict& d) {
+    PrimalDualSnapshot s{entry<double>(d, "w"),       entry<double>(d, "w_step"),  entry<double>(d, "pair_gradient"),
+                         entry<double>(d, "kappa"),   entry<double>(d, "history"), entry<float>(d, "z"),
+                         entry<float>(d, "z_step"),   entry<std::int32_t>(d, "active"), entry<float>(d, "arcs")};
+    const auto gamma = entry<double>(d, "gamma");
+    const auto counters = entry<std::int64_t>(d, "counters");
+    if (gamma.size() != 1 || counters.size() != 4) throw std::invalid_argument("the snapshot is of another problem");
+    s.gamma = gamma[0];
+    s.iteration = counters[0];
+    s.metric_changed = counters[1];
+    s.safe_since = counters[2];
+    s.since_trade_off = counters[3];
+    const nb::gil_scoped_release release;
+    self.restore(s);
+}
+
 }  // namespace
 
 void bind_primal_dual(nb::module_& m) {
@@ -53,6 +97,8 @@ void bind_primal_dual(nb::module_& m) {
                  return to_array(self.labels(), {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
              },
              "problem"_a)
+        .def("snapshot", &snapshot)
+        .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
         .def_prop_ro("safe_since", &PrimalDual::safe_since)

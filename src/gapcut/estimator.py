@@ -21,7 +21,7 @@ from gapcut.model.container import ModelFileError
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.storage import read_model, read_param, write_model
-from gapcut.model.training import build_problem, learn, training_set
+from gapcut.model.training import build_problem, learn, learn_path, training_set
 from gapcut.typing import AnyArray, FloatArray
 
 
@@ -55,9 +55,10 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         Stop once (upper - lower) / upper is proven to be at most this.
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
-    learner : {"primal-dual", "block", "cutting-plane"}
-        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle. ``block``:
-        block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the paper.
+    learner : {"primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
+        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle.
+        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
+        paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
     oracle : {"cut", "brute", "auto"}
         ``cut`` (also ``auto``): one exact min cut a graph. ``brute``: enumeration, for tests on tiny graphs.
     incidence : bool
@@ -86,8 +87,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         Stop after so many passes over the graphs.
     time_limit : float, optional
         Stop after so many seconds, also inside a pass.
-    checkpoint : None
-        Not available in this version.
+    checkpoint : path, optional
+        File that is renewed every few seconds; a fit that finds it goes on from it, and ends with the model it
+        would have had without the interruption. Deleted once the target gap is met.
     callback : callable, optional
         Called with a :class:`gapcut.learners.base.Record` after every pass; returning True stops with the
         best model so far. The only way to see progress: fit never prints.
@@ -200,7 +202,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     ) -> list[StructuredSVM]:
         """One fitted estimator a value of C, in the order given; this estimator stays as it is.
 
-        Feature steps and packed graphs are shared. Each C is learned anew in this version.
+        Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
+        to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
+        each C; Ctrl-C keeps the best model of the C at hand and goes on with the next.
         """
         from sklearn.base import clone
 
@@ -208,11 +212,12 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         if not estimators:
             raise ValueError("C_values is empty: name at least one C")
         settings = [e._settings() for e in estimators]
+        if self.checkpoint is not None:
+            raise ValueError("fit_path has one checkpoint for many C: leave checkpoint=None")
         data = training_set(as_graphs(X, y), settings[0])
         problem = build_problem(data, settings[0])
-        return [
-            e._adopt(learn(data, problem.with_C(s.C), s)) for e, s in zip(estimators, settings, strict=True)
-        ]
+        models = learn_path(data, problem, settings[0], [s.C for s in settings])
+        return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array a graph, in the labels given at fit."""

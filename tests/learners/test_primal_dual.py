@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+
 from gapcut import _core
 from gapcut.learners import Limits, PrimalDual
 from gapcut.oracles import CutOracle
@@ -47,7 +50,7 @@ def test_relaxed_labels_give_planes_that_are_averages_of_true_ones():
         target, unit = joint_feature_map(graph, truth), node_loss(graph, y, problem.loss_scale)
         cuts = np.unique(np.concatenate([[0.0, 1.0], z.astype(float).ravel()]))
         mean, mean_loss = np.zeros(problem.dim), 0.0
-        for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+        for low, high in itertools.pairwise(cuts):
             binary = (z >= high).astype(float)
             mean += (high - low) * (target - joint_feature_map(graph, binary))[problem.core.coordinates]
             mean_loss += (high - low) * (np.abs(binary - truth) * unit[:, None]).sum()
@@ -119,7 +122,13 @@ def test_boxes_frozen_and_bounded_weights():
         lower[frozen] = upper[frozen] = np.abs(rng.normal(size=frozen.sum()))
         upper[~frozen & (rng.random(core.full_dim) < 0.2)] = 0.5
         boxed = learning_problem(
-            graphs, labels, n_labels=core.n_labels, C=5.0, loss_scale=problem.loss_scale, lower=lower, upper=upper
+            graphs,
+            labels,
+            n_labels=core.n_labels,
+            C=5.0,
+            loss_scale=problem.loss_scale,
+            lower=lower,
+            upper=upper,
         )
         result = solve(boxed)
         best, _ = enumerated_optimum(boxed, graphs, labels)
@@ -129,9 +138,14 @@ def test_boxes_frozen_and_bounded_weights():
         assert result.status == "certified", round_
 
 
-@pytest.mark.parametrize("graph", [TinyGraph(np.zeros((2, 1)), np.array([[0, 1]]), np.zeros((1, 1))),
-                                   TinyGraph(np.ones((1, 1)), np.zeros((0, 2), dtype=int), np.zeros((0, 2))),
-                                   TinyGraph(np.ones((3, 2)), np.array([[0, 1], [1, 0], [0, 1]]), np.ones((3, 1)))])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        TinyGraph(np.zeros((2, 1)), np.array([[0, 1]]), np.zeros((1, 1))),
+        TinyGraph(np.ones((1, 1)), np.zeros((0, 2), dtype=int), np.zeros((0, 2))),
+        TinyGraph(np.ones((3, 2)), np.array([[0, 1], [1, 0], [0, 1]]), np.ones((3, 1))),
+    ],
+)
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, 1e9])
 def test_degenerate_data_end_certified_or_say_why(graph, C):
     labels = np.zeros(graph.n_nodes, dtype=int)

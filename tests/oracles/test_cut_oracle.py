@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from gapcut.engines import OutOfTime
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
@@ -15,7 +16,9 @@ N_RANDOM = 2500
 def random_weights(rng: np.random.Generator, problem) -> np.ndarray:
     """Signed unary weights and sparse non-negative pairwise ones, at scales from tiny to huge, often tied."""
     w = rng.normal(size=problem.dim)
-    w[problem.unary_count :] = np.abs(w[problem.unary_count :]) * (rng.random(problem.dim - problem.unary_count) < 0.6)
+    w[problem.unary_count :] = np.abs(w[problem.unary_count :]) * (
+        rng.random(problem.dim - problem.unary_count) < 0.6
+    )
     if rng.random() < 0.4:
         w = np.round(2 * w)
     if rng.random() < 0.2:
@@ -120,7 +123,7 @@ def test_relaxing_to_fractions_gains_nothing():
 def test_refuses_what_it_cannot_solve_exactly():
     graph = TinyGraph(np.ones((2, 1)), np.array([[0, 1]]), np.array([[-0.5]]))
     problem = learning_problem([graph], [np.array([0, 1])], n_labels=2, C=1.0, loss_scale=1.0)
-    with pytest.raises(ValueError, match="graph 0, edge 0, feature 0 is -0.5"):
+    with pytest.raises(ValueError, match=r"graph 0, edge 0, feature 0 is -0\.5"):
         CutOracle(problem)
     graph.edge_features[:] = 1.0
     free = np.full(2 + 4, -np.inf)
@@ -158,7 +161,45 @@ def test_dense_and_sparse_rows_give_the_same_bits():
     labels = rng.integers(2, size=6)
     answers = []
     for rows in (nodes, sp.csr_array(nodes)):
-        problem = learning_problem([TinyGraph(rows, edges, features)], [labels], n_labels=2, C=1.0, loss_scale=1.0)
+        problem = learning_problem(
+            [TinyGraph(rows, edges, features)], [labels], n_labels=2, C=1.0, loss_scale=1.0
+        )
         answers.append(CutOracle(problem).evaluate(np.full(problem.dim, 0.3)))
     assert np.array_equal(answers[0].planes, answers[1].planes)
     assert np.array_equal(answers[0].bounds, answers[1].bounds)
+
+
+def test_persistency_saves_work_and_changes_no_optimum():
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        problem, *_ = tiny_problem(rng, n_graphs=4)
+        w = random_weights(rng, problem)
+        with_rules, without = CutOracle(problem), CutOracle(problem, persistency=False)
+        a, b = with_rules.evaluate(w), without.evaluate(w)
+        scale = 1.0 + np.abs(a.planes @ w) + a.losses
+        assert (a.losses - a.planes @ w) == pytest.approx(b.losses - b.planes @ w, abs=1e-9 * scale.max())
+        variables = without.statistics(w)["variables"]
+        assert without.statistics(w)["core_variables"] == variables
+        assert with_rules.statistics(w)["core_variables"] <= variables
+
+
+def test_core_network_is_what_the_cuts_saw():
+    """Without persistency the cut of the network is the labeling, where there is only one maximiser."""
+    from gapcut import _core
+
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        problem, graphs, _ = tiny_problem(rng, n_graphs=2)
+        w = rng.normal(size=problem.dim)
+        w[problem.unary_count :] = np.abs(w[problem.unary_count :])
+        for persistency in (True, False):
+            oracle = CutOracle(problem, persistency=persistency)
+            sizes = oracle.statistics(w)
+            networks = [oracle.core_network(w, g) for g in range(2)]
+            assert sum(len(n[0]) for n in networks) == sizes["core_variables"]
+            assert sum(len(n[1]) for n in networks) == sizes["core_arcs"]
+            if persistency or any(g.node_weights is not None for g in graphs):  # loss 0 makes ties
+                continue
+            for (excess, arcs, forward, backward), z in zip(networks, oracle.labelings(w), strict=True):
+                _, side = _core.max_flow(excess, arcs, forward, backward)
+                assert side.sum() == z.sum()

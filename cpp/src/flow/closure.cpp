@@ -104,28 +104,50 @@ void Closure::solve_components() {
     }
 }
 
+// Calls f(j, half of b, the rest) for every pair of member i with a later member j of the component at hand.
+template <class F>
+void Closure::for_core_pairs(std::int32_t i, F&& f) const {
+    const auto node = member_[i];
+    for (auto p = first_[node]; p < first_[node + 1]; ++p) {
+        const auto [other, b] = neighbours_[p];
+        if (state_[other] == kOpen && place_[other] > i && b != 0) f(place_[other], b / 2, b - b / 2);
+    }
+}
+
 // b z_i z_j = c z_i + c' z_j - [c z_i (1 - z_j) + c' z_j (1 - z_i)] with c + c' = b: the bracket is what the cut pays.
 // Splitting b evenly keeps the residual network symmetric, which saturates fewer arcs than a one-way arc does.
 void Closure::cut_component() {
     flow_.reset(static_cast<std::int32_t>(member_.size()));
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) {
-        const auto node = member_[i];
-        flow_.add_excess(i, low_[node]);
-        for (auto p = first_[node]; p < first_[node + 1]; ++p) {
-            const auto [other, b] = neighbours_[p];
-            if (state_[other] != kOpen || place_[other] <= i || b == 0) continue;
-            const std::int64_t half = b / 2;
+        flow_.add_excess(i, low_[member_[i]]);
+        for_core_pairs(i, [&](std::int32_t j, std::int64_t half, std::int64_t rest) {
             flow_.add_excess(i, half);
-            flow_.add_excess(place_[other], b - half);
-            flow_.add_arc(i, place_[other], half, b - half);
+            flow_.add_excess(j, rest);
+            flow_.add_arc(i, j, half, rest);
             ++stats_.core_arcs;
-        }
+        });
     }
+    if (record != nullptr) record_component();
     flow_.solve();
     ++stats_.components;
     stats_.core_variables += std::ssize(member_);
     // members are closed only now, place_ keeps them from being visited again
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) state_[member_[i]] = flow_.source_side(i) ? kIn : kOut;
+}
+
+void Closure::record_component() const {
+    const auto offset = static_cast<std::int32_t>(record->excess.size());
+    record->excess.resize(record->excess.size() + member_.size(), 0);
+    for (std::int32_t i = 0; i < std::ssize(member_); ++i) {
+        record->excess[offset + i] += low_[member_[i]];
+        for_core_pairs(i, [&](std::int32_t j, std::int64_t half, std::int64_t rest) {
+            record->excess[offset + i] += half;
+            record->excess[offset + j] += rest;
+            record->arcs.insert(record->arcs.end(), {offset + i, offset + j});
+            record->forward.push_back(half);
+            record->backward.push_back(rest);
+        });
+    }
 }
 
 void Closure::solve() {

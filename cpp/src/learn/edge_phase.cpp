@@ -179,6 +179,27 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
     }
 }
 
+void EdgePhase::look(std::int64_t shard) {
+    Shard& s = shards_[shard];
+    s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
+    s.sums.resize(static_cast<std::size_t>(4 * width_));
+    for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
+}
+
+void EdgePhase::save(std::int32_t pair, float* arcs) const {
+    for (const auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) arcs = std::ranges::copy(*state, arcs).out;
+}
+
+void EdgePhase::load(std::int32_t pair, const float* arcs) {
+    for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) {
+        state->assign(arcs, arcs + problem_.edges.rows());
+        arcs += problem_.edges.rows();
+    }
+    if (active_[pair]) return;
+    active_[pair] = 1;
+    active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
+}
+
 void EdgePhase::look_at_inactive(std::int64_t shard, std::span<const float> z) {
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;

@@ -32,6 +32,13 @@ public:
     // Gradient of the pairs not active, from m = min(z_u, z_v).
     void look_at_inactive(std::int64_t shard, std::span<const float> z);
 
+    // Gradient of the active pairs as they are, without a step.
+    void look(std::int64_t shard);
+
+    // m, d1 and d2 of an active pair, (3, M) floats: for snapshots.
+    void save(std::int32_t pair, float* arcs) const;
+    void load(std::int32_t pair, const float* arcs);
+
     // Adds the shards up into (K * K, De), in order. Pairs not active keep their value unless `inactive`.
     void gradient(bool inactive, std::vector<double>& sum) const;
     double residual() const;

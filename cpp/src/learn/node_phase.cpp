@@ -29,6 +29,11 @@ NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
     }
 }
 
+void NodePhase::set_labels(std::vector<float> z, std::vector<float> z_step) {
+    z_ = std::move(z);
+    z_step_ = std::move(z_step);
+}
+
 void NodePhase::set_sigma(const Metric& metric) {
     const auto N = problem_.nodes.rows();
     for (int k = 0; k < problem_.n_labels; ++k)

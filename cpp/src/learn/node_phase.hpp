@@ -20,6 +20,7 @@ public:
 
     const std::vector<float>& z() const { return z_; }            // (K, N)
     const std::vector<float>& z_step() const { return z_step_; }  // (K, N) z~, before over-relaxation
+    void set_labels(std::vector<float> z, std::vector<float> z_step);  // from a snapshot
     void set_sigma(const Metric& metric);
     void set_weights(std::span<const double> unary);  // (K, Dn)
 

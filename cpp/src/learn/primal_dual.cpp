@@ -27,6 +27,28 @@ double loss_unit(const Problem& p) {
     return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
 }
 
+constexpr std::ptrdiff_t kRemembered = 10;  // residuals the monitor looks back at
+
+void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise) {
+    const auto labels = static_cast<std::size_t>(p.nodes.rows() * p.n_labels);
+    const auto sized = copy.w.size() == weights && copy.w_step.size() == weights && copy.pair_gradient.size() == pairwise &&
+                       std::ssize(copy.kappa) == p.n_labels && copy.z.size() == labels && copy.z_step.size() == labels &&
+                       copy.arcs.size() == copy.active.size() * static_cast<std::size_t>(3 * p.edges.rows());
+    if (!sized) throw std::invalid_argument("the snapshot is of another problem");
+    const auto finite = [](auto x) { return std::isfinite(x); };
+    const auto unit = [](float x) { return x >= 0.0F && x <= 1.0F; };
+    bool sound = std::ranges::all_of(copy.w, finite) && std::ranges::all_of(copy.w_step, finite) &&
+                 std::ranges::all_of(copy.pair_gradient, finite) && std::ranges::all_of(copy.arcs, finite) &&
+                 std::ranges::all_of(copy.z, unit) && std::ranges::all_of(copy.z_step, unit) &&
+                 std::ranges::all_of(copy.kappa, [](double k) { return std::isfinite(k) && k > 0.0; });
+    std::int32_t last = -1;
+    for (const auto pair : copy.active) {
+        sound = sound && pair > last && pair < p.n_labels * p.n_labels;
+        last = pair;
+    }
+    if (!sound || copy.iteration < 0) throw std::invalid_argument("the snapshot holds numbers out of range");
+}
+
 }  // namespace
 
 struct PrimalDual::State {
@@ -233,6 +255,43 @@ void PrimalDual::advance(int iterations, const StopTest& stop) {
         if (stop && stop()) throw Interrupted();
         state_->iterate();
     }
+}
+
+PrimalDualSnapshot PrimalDual::snapshot() const {
+    const State& s = *state_;
+    PrimalDualSnapshot copy{s.w, s.w_step, s.pair_gradient, s.kappa, {}, s.nodes.z(), s.nodes.z_step(), s.edges.active_pairs(), {}};
+    copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kRemembered), s.history.end());
+    const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
+    copy.arcs.resize(copy.active.size() * size);
+    for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.save(copy.active[i], copy.arcs.data() + i * size);
+    copy.gamma = s.gamma;
+    copy.iteration = s.iteration;
+    copy.metric_changed = s.metric_changed;
+    copy.safe_since = s.safe_since;
+    copy.since_trade_off = s.since_trade_off;
+    return copy;
+}
+
+void PrimalDual::restore(const PrimalDualSnapshot& copy) {
+    State& s = *state_;
+    check_snapshot(s.p, copy, s.w.size(), s.pair_gradient.size());
+    s.w = copy.w;
+    s.w_step = copy.w_step;
+    s.pair_gradient = copy.pair_gradient;
+    s.kappa = copy.kappa;
+    s.history = copy.history;
+    s.nodes.set_labels(copy.z, copy.z_step);
+    for (const auto pair : std::vector<std::int32_t>(s.edges.active_pairs())) s.edges.deactivate(pair);
+    const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
+    for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.load(copy.active[i], copy.arcs.data() + i * size);
+    s.gamma = copy.gamma;
+    s.iteration = copy.iteration;
+    s.refresh_metric();
+    s.metric_changed = copy.metric_changed;
+    s.safe_since = copy.safe_since;
+    s.since_trade_off = copy.since_trade_off;
+    s.for_shards(NodePhase::kShards, [&](std::int64_t shard) { s.nodes.look(shard); });
+    s.for_shards(EdgePhase::kShards, [&](std::int64_t shard) { s.edges.look(shard); });
 }
 
 std::int64_t PrimalDual::iterations() const { return state_->iteration; }

@@ -259,4 +259,20 @@ std::vector<std::uint8_t> CutOracle::labelings(std::span<const double> compact, 
     return labels;
 }
 
+CoreNetwork CutOracle::core_network(std::span<const double> compact, std::int32_t graph) {
+    check_graphs({&graph, 1});
+    const SparseWeights weights(problem_, compact);
+    CoreNetwork network;
+    Scratch& s = *scratch_.front();
+    s.closure.record = &network;
+    try {
+        solve(weights, compact, graph, s);
+    } catch (...) {
+        s.closure.record = nullptr;
+        throw;
+    }
+    s.closure.record = nullptr;
+    return network;
+}
+
 }  // namespace gapcut

@@ -91,8 +91,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
 def trivial_bound(problem: LearningProblem) -> float:
     """Proven upper bound of the objective at ``clamp(0)`` without any oracle.
 
-    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a
-    graph are rounded to sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
+    There the slack is at most ``Delta`` plus ``|w|'|h|`` with ``|h_j| <= 2 A_j``. The loss weights of a graph
+    are rounded to sum to ``rho / 2``, which ``gamma`` over its nodes pays for.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))

@@ -23,10 +23,15 @@ def dataset(
     /,
     *,
     out: Annotated[Path, Parameter(name="--out", help="Folder for the .npz files; made if absent.")],
-    edges: Annotated[str, Parameter(name="--edges", help="Graph of a Cornell scene: complete or knn.")] = "complete",
+    edges: Annotated[
+        str, Parameter(name="--edges", help="Graph of a Cornell scene: complete or knn.")
+    ] = "complete",
     as_json: Json = False,
 ) -> int:
-    """Write a known data set as graph sets: NAME-train.npz and NAME-test.npz, or NAME.npz where there is no split."""
+    """Write a known data set as graph sets.
+
+    NAME-train.npz and NAME-test.npz, or NAME.npz where there is no split.
+    """
     if name not in NAMES:
         raise ValueError(f"unknown data set {name!r}: known are {', '.join(NAMES)}")
     parts = _load(name, root, edges)
@@ -44,8 +49,12 @@ def dataset(
 def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:
     if name.startswith("cornell-"):
         return {"": datasets.load_cornell(root, name.removeprefix("cornell-"), edges=edges)}
-    load = {"tables": datasets.load_tables, "letters": datasets.load_letters, "snakes": datasets.load_snakes}[name]
-    train, test = load(root)
+    loaders = {
+        "tables": datasets.load_tables,
+        "letters": datasets.load_letters,
+        "snakes": datasets.load_snakes,
+    }
+    train, test = loaders[name](root)
     return {"-train": train, "-test": test}
 
 

@@ -36,7 +36,7 @@ def demo(
         raise ValueError(f"{out} is not a folder: name another with --out")
     graphs = make_planted(_TRAIN + _TEST, seed=seed)
     training, test = graphs[:_TRAIN], graphs[_TRAIN:]
-    options = LearningOptions(C=0.1, jobs=jobs, seed=seed)
+    options = LearningOptions(jobs=jobs, seed=seed)
     start = time.monotonic()
     svm = fit_to_the_end(training, options, "training")
     seconds = time.monotonic() - start

@@ -48,9 +48,10 @@ class LearningOptions:
     loss_scale: Annotated[
         float, Parameter(name="--loss-scale", help="Loss of a graph labelled all wrong.")
     ] = 100.0
-    learner: Annotated[str, Parameter(name="--learner", help="primal-dual, block or cutting-plane.")] = (
-        "primal-dual"
-    )
+    learner: Annotated[
+        str,
+        Parameter(name="--learner", help="primal-dual, block, cutting-plane, frank-wolfe or subgradient."),
+    ] = "primal-dual"
     oracle: Annotated[str, Parameter(name="--oracle", help="cut (exact min cut).")] = "cut"
     qp: Annotated[
         str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")
@@ -88,7 +89,9 @@ class LearningOptions:
     jobs: Jobs = -1
     seed: Annotated[int, Parameter(name="--seed", help="Seed of all random orders.")] = 0
 
-    def estimator(self, graphs: GraphSet, callback: Callable[..., Any] | None = None) -> StructuredSVM:
+    def estimator(
+        self, graphs: GraphSet, callback: Callable[..., Any] | None = None, checkpoint: Path | None = None
+    ) -> StructuredSVM:
         """The estimator these options describe, for these graphs."""
         return StructuredSVM(
             C=self.C,
@@ -112,6 +115,7 @@ class LearningOptions:
             n_jobs=self.jobs,
             random_state=self.seed,
             callback=callback,
+            checkpoint=checkpoint,
         )
 
     @property

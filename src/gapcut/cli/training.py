@@ -27,20 +27,26 @@ def train(
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
+    resume: Annotated[
+        bool,
+        Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended."),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Learn a model from labelled graphs and prove its gap to the global optimum.
 
-    Ctrl-C saves the best model so far and exits with 130.
+    Ctrl-C saves the best model so far and exits with 130. A long run of the primal-dual learner keeps
+    MODEL.checkpoint beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with
+    --resume goes on from there.
     """
     check_folder(out)
     graphs = read_graphs(data, select)
     start = time.monotonic()
     try:
-        svm, interrupted = fit_with_progress(graphs, options)
+        svm, interrupted = fit_with_progress(graphs, options, checkpoint=_checkpoint(out, options, resume))
     except KeyboardInterrupt:
         raise Interrupted("interrupted before there was a model: nothing was written") from None
-    svm.set_params(n_jobs=1)  # the model should not remember the machine
+    svm.set_params(n_jobs=1, checkpoint=None)  # the model should not remember the machine
     svm.save(out)
     document = training_document(svm, graphs, time.monotonic() - start)
     document |= {"model": str(out), "interrupted": interrupted}
@@ -50,12 +56,26 @@ def train(
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
 
 
+def _checkpoint(out: Path, options: LearningOptions, resume: bool) -> Path | None:
+    """Where the run keeps its state; an old file is dropped unless it is to be resumed."""
+    path = out.with_name(f"{out.name}.checkpoint")
+    if options.learner != "primal-dual":
+        if resume:
+            raise ValueError(f"--resume needs --learner primal-dual, not {options.learner}")
+        return None
+    if resume and not path.exists():
+        raise ValueError(f"{path}: no checkpoint to resume from: leave out --resume to start anew")
+    if not resume:
+        path.unlink(missing_ok=True)
+    return path
+
+
 def fit_with_progress(
-    graphs: GraphSet, options: LearningOptions, task: str = "training"
+    graphs: GraphSet, options: LearningOptions, task: str = "training", checkpoint: Path | None = None
 ) -> tuple[StructuredSVM, bool]:
     """Fit, showing bounds on a terminal; also says whether Ctrl-C ended it early."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
-        svm = options.estimator(graphs, callback).fit(graphs)
+        svm = options.estimator(graphs, callback, checkpoint).fit(graphs)
     svm.callback = None
     return svm, interrupt.pressed
 

@@ -41,8 +41,8 @@ class FeaturePipeline:
     - ``edge_lift``: ``"auto"`` splits edge columns that are negative somewhere in training into positive and
       negative part, ``"all"`` splits every column, ``"stumps"`` replaces columns by quantile stumps,
       ``"none"`` keeps signs.
-    - ``node_lift``: ``"stumps"`` replaces node columns by quantile stumps and leaves them unscaled, ``"none"``
-      does not.
+    - ``node_lift``: ``"stumps"`` replaces node columns by quantile stumps and leaves them unscaled,
+      ``"none"`` does not.
     - ``incidence``: sums of the outgoing and of the incoming edge features as node features.
     - ``intercept``: a constant node column and a constant edge feature.
     - ``degree_scale``: edge features divided by the graph's mean degree (``"graph"``), by the degrees of the

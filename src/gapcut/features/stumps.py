@@ -14,11 +14,13 @@ from gapcut.typing import FloatArray, IntArray
 
 
 class QuantileStumps(Step):
-    """Each node or edge column ``x`` becomes indicators ``[x <= t_b]`` of up to ``n_thresholds`` training quantiles.
+    """Each node or edge column ``x`` becomes indicators ``[x <= t_b]``.
 
-    Anand et al. (2012) use 10, for nodes and for edges. Threshold b of B is the value at quantile ``(b - 1/2) / B`` over
-    all training rows; equal ones are merged, and the largest value is no threshold (its indicator would be constant).
-    Constant columns vanish. Sparse node features become dense.
+    The ``t_b`` are up to ``n_thresholds`` training quantiles.
+
+    Anand et al. (2012) use 10, for nodes and for edges. Threshold b of B is the value at quantile
+    ``(b - 1/2) / B`` over all training rows; equal ones are merged, and the largest value is no threshold
+    (its indicator would be constant). Constant columns vanish. Sparse node features become dense.
     """
 
     settings = ("n_thresholds", "of")

@@ -3,17 +3,21 @@
 from gapcut.learners.base import Callback, Clock, Learner, LearnResult, Limits, Record, Status
 from gapcut.learners.block import Block
 from gapcut.learners.cutting_plane import CuttingPlane
+from gapcut.learners.frank_wolfe import FrankWolfe
 from gapcut.learners.primal_dual import PrimalDual
+from gapcut.learners.subgradient import Subgradient
 
 __all__ = [
     "Block",
     "Callback",
     "Clock",
     "CuttingPlane",
+    "FrankWolfe",
     "LearnResult",
     "Learner",
     "Limits",
     "PrimalDual",
     "Record",
     "Status",
+    "Subgradient",
 ]

@@ -24,6 +24,8 @@ class Session:
     passes: int = 0
     calls: int = 0
     history: list[Record] = field(default_factory=list)
+    before: float = 0.0
+    """Seconds of the run before it was resumed."""
     ended: str = ""
     """Why the run ended before its target: advice for the user; empty while it goes on or when the target
     is met.
@@ -32,6 +34,11 @@ class Session:
     def __post_init__(self) -> None:
         self.clock = Clock(self.limits.time_limit)
         self.bounds = Bounds(self.problem)
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of the whole run."""
+        return self.before + self.clock.seconds
 
     @property
     def target_met(self) -> bool:
@@ -51,7 +58,7 @@ class Session:
         """Note the state after a pass and tell the callback."""
         bounds = self.bounds
         entry = Record(
-            self.passes, self.clock.seconds, self.calls, bounds.lower, bounds.upper, bounds.nonzero, planes
+            self.passes, self.seconds, self.calls, bounds.lower, bounds.upper, bounds.nonzero, planes
         )
         self.history.append(entry)
         if self.callback is not None and self.callback(entry):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from gapcut.engines import thread_count
 from gapcut.inference import METHODS
 from gapcut.learners.base import Limits
 
-LEARNERS = ("primal-dual", "block", "cutting-plane")
+LEARNERS = ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")
 ORACLES = ("cut", "brute")
 QP_SOLVERS = ("dual", "clarabel")
 
@@ -45,14 +46,20 @@ class Settings:
     threads: int
     random_state: Any
     callback: Callable[..., Any] | None
+    checkpoint: str | os.PathLike[str] | None
 
     @classmethod
     def checked(cls, params: Mapping[str, Any]) -> Settings:
         """Raises ValueError or TypeError naming the parameter, its value and what is allowed."""
         learner = _choice(params, "learner", LEARNERS, "learner")
         oracle = "cut" if params["oracle"] == "auto" else _choice(params, "oracle", ORACLES, "oracle")
-        if params["checkpoint"] is not None:
-            raise ValueError("checkpoint is not available in this version: leave checkpoint=None")
+        checkpoint = params["checkpoint"]
+        if checkpoint is not None and learner != "primal-dual":
+            raise ValueError(
+                f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None"
+            )
+        if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint={checkpoint!r} must be a path or None")
         _check_combination(learner, oracle, params)
         callback = params["callback"]
         if callback is not None and not callable(callback):
@@ -71,6 +78,7 @@ class Settings:
             threads=_threads(params["n_jobs"]),
             random_state=_random_state(params["random_state"]),
             callback=callback,
+            checkpoint=checkpoint,
         )
 
     def draw_seed(self) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,8 @@ import numpy as np
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
-from gapcut.learners import Block, CuttingPlane, PrimalDual
-from gapcut.learners.base import Learner
+from gapcut.learners import Block, CuttingPlane, FrankWolfe, PrimalDual, Subgradient
+from gapcut.learners.base import Learner, LearnResult
 from gapcut.model.domain import WeightShape, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
@@ -141,13 +140,42 @@ def make_learner(settings: Settings) -> Learner:
         return CuttingPlane(qp=settings.qp)
     if settings.learner == "block":
         return Block(seed=settings.draw_seed())
-    return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
+    if settings.learner == "frank-wolfe":
+        return FrankWolfe(seed=settings.draw_seed())
+    if settings.learner == "subgradient":
+        return Subgradient(seed=settings.draw_seed())
+    return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed(), checkpoint=settings.checkpoint)
 
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
     """Run the learner and keep its best weights with their certificate."""
     oracle = make_oracle(data, problem, settings)
     result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback)
+    return fitted(data, problem, result)
+
+
+def learn_path(
+    data: TrainingSet, problem: LearningProblem, settings: Settings, C_values: Sequence[float]
+) -> Iterator[FittedModel]:
+    """One model a value of C; the primal-dual learner carries its state along, others start anew."""
+    oracle, learner = make_oracle(data, problem, settings), make_learner(settings)
+    if isinstance(learner, PrimalDual):
+        results = learner.path(problem, oracle, C_values, settings.limits, settings.callback)
+    else:
+        results = (
+            learner.run(
+                problem.with_C(C),
+                make_oracle(data, problem.with_C(C), settings),
+                settings.limits,
+                settings.callback,
+            )
+            for C in C_values
+        )
+    return (fitted(data, problem, result) for result in results)
+
+
+def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> FittedModel:
+    """The result of a learner in terms of labels and features."""
     unary, pairwise = problem.expand(result.weights)
     return FittedModel(
         coder=data.coder,
@@ -162,11 +190,6 @@ def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Fi
 
 
 def summary(data: TrainingSet, problem: LearningProblem) -> DataSummary:
-    """Counts and fingerprint; the fingerprint covers features, labels and loss through sums that the core
-    makes.
-    """
+    """Counts and fingerprint."""
     counts = (len(data.graphs), sum(g.n_nodes for g in data.graphs), sum(g.n_edges for g in data.graphs))
-    digest = hashlib.sha256(repr(counts).encode())
-    digest.update(np.ascontiguousarray(problem.core.true_feature_sum()).tobytes())
-    digest.update(np.ascontiguousarray(problem.core.absolute_feature_sums()).tobytes())
-    return DataSummary(*counts, fingerprint=digest.hexdigest())
+    return DataSummary(*counts, fingerprint=problem.fingerprint)

@@ -17,8 +17,9 @@ from gapcut.typing import FloatArray
 class OraclePlanes:
     """One labeling a graph, as a plane of the learning problem (``h_i = Psi(x_i, y_i) - Psi(x_i, z_i)``).
 
-    ``planes`` (m, dim) rows ``h_i``; ``losses`` (m,) ``Delta_b(y_i, z_i)``; ``bounds`` (m,) proven upper bounds, rounding
-    included, of ``max_z Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))``, each at least 0 (``z = y_i`` is allowed).
+    ``planes`` (m, dim) rows ``h_i``; ``losses`` (m,) ``Delta_b(y_i, z_i)``; ``bounds`` (m,) proven upper bounds,
+    rounding included, of ``max_z Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))``, each at least 0
+    (``z = y_i`` is allowed).
     """
 
     planes: FloatArray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,6 +94,16 @@ class LearningProblem:
         node, edge = mean[: core.node_dim], mean[core.node_dim :]
         full = np.concatenate([np.tile(node, core.n_labels), np.tile(edge, core.n_labels**2)])
         return np.asarray(full[core.coordinates])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over sizes, box and the feature sums that data, labels and loss leave in the core; not over C."""
+        core = self.core
+        digest = hashlib.sha256(repr((core.n_graphs, core.n_labels, self.loss_scale, core.full_dim)).encode())
+        parts = (core.node_offset, core.edge_offset, core.coordinates, self.lower, self.upper)
+        for part in (*parts, core.true_feature_sum(), core.absolute_feature_sums()):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def radius(self) -> float:

@@ -25,9 +25,17 @@ struct ClosureStats {
     std::int64_t components = 0;
 };
 
+// The minimum cuts of one instance as one network (its components side by side), as MaxFlow takes it: for comparing solvers.
+struct CoreNetwork {
+    std::vector<std::int64_t> excess;             // one a node
+    std::vector<std::int32_t> arcs;               // tail and head in turn
+    std::vector<std::int64_t> forward, backward;  // one an arc
+};
+
 class Closure {
 public:
-    bool use_persistency = true;  // off only to measure what it saves
+    bool use_persistency = true;    // off only to measure what it saves
+    CoreNetwork* record = nullptr;  // solve() adds the cuts it makes
 
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_variables);
@@ -58,6 +66,9 @@ private:
     void shrink_upper();
     void solve_components();
     void cut_component();
+    void record_component() const;
+    template <class F>
+    void for_core_pairs(std::int32_t i, F&& f) const;
 
     std::int32_t n_ = 0;
     std::vector<double> gain_;

@@ -28,6 +28,16 @@ struct PrimalDualSettings {
     int sweeps = 10;      // coordinate sweeps of the pairwise weight step
 };
 
+// Everything an iteration depends on, so that a run goes on from it as if it had never stopped, bit for bit.
+struct PrimalDualSnapshot {
+    std::vector<double> w, w_step, pair_gradient, kappa, history;  // full weights; last residuals
+    std::vector<float> z, z_step;                                  // (K, N)
+    std::vector<std::int32_t> active;                              // label pairs, ascending
+    std::vector<float> arcs;                                       // (active pairs, 3, M): m, d1, d2
+    double gamma = 0.0;
+    std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
+};
+
 class PrimalDual {
 public:
     // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
@@ -42,6 +52,10 @@ public:
 
     // Throws Interrupted between iterations if stop() says so; the state stays usable.
     void advance(int iterations, const StopTest& stop = {});
+
+    PrimalDualSnapshot snapshot() const;
+    // Throws std::invalid_argument if the snapshot is not of this problem's sizes or holds numbers out of range.
+    void restore(const PrimalDualSnapshot& snapshot);
 
     std::int64_t iterations() const;
     std::vector<double> weights() const;  // compact, inside the box, zeros exact

@@ -50,6 +50,9 @@ public:
 
     void use_persistency(bool on);
 
+    // The minimum cuts that solving one graph at these weights takes.
+    CoreNetwork core_network(std::span<const double> weights, std::int32_t graph);
+
 private:
     struct Scratch;  // one a thread
 

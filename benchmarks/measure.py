@@ -1,0 +1,150 @@
+"""One run, timed and judged; the same judge for everyone, and off the clock."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rivals.base import Claim, Rival
+from rows import Row
+from workloads import Workload
+
+from gapcut.certificates import Bounds
+from gapcut.learners import Limits
+from gapcut.oracles import CutOracle
+from gapcut.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The same for all rows. Among ``repeat`` runs the one of median CPU time is shown."""
+
+    limits: Limits
+    threads: int
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of the table. ``wall`` and ``cpu`` seconds of the run alone (``cpu``: all threads of the
+    process); ``lower``, ``upper`` certified; ``gap`` = (upper - lower) / upper; ``nonzero`` the share of
+    pairwise weights.
+    """
+
+    data: str
+    C: float
+    key: str
+    row: str
+    wall: float
+    cpu: float
+    passes: int
+    oracle_calls: int
+    lower: float
+    upper: float
+    gap: float
+    reached: bool
+    accuracy: float | None
+    nonzero: float
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Run:
+    weights: FloatArray
+    lower: float
+    upper: float
+    passes: int
+    oracle_calls: int
+    note: str
+    wall: float
+    cpu: float
+
+
+def measure_row(row: Row, workload: Workload, C: float, conditions: Conditions) -> Measurement:
+    """One of our own rows."""
+    problem = workload.problem.with_C(C)
+    threads = conditions.threads if row.threads is None else row.threads
+
+    def once() -> _Run:
+        oracle = CutOracle(problem, n_threads=threads, persistency=row.persistency)
+        learner = row.learner(threads)
+        result, wall, cpu = _timed(lambda: learner.run(problem, oracle, conditions.limits))
+        note = "" if result.status == "certified" else result.message.split(":")[0].split(" (")[0]
+        return _Run(
+            result.weights, result.lower, result.upper, result.passes, result.oracle_calls, note, wall, cpu
+        )
+
+    runs = [once() for _ in range(conditions.repeat)]
+    return _measurement(row.key, row.title, workload, C, conditions, runs)
+
+
+def measure_rival(
+    key: str, title: str, rival: Rival, workload: Workload, C: float, conditions: Conditions
+) -> Measurement:
+    """A rival runs until it believes in its gap; both bounds are made anew from what it hands over."""
+    rival.prepare(workload)
+
+    def once() -> _Run:
+        claim, wall, cpu = _timed(lambda: rival.run(workload, C, conditions.limits))
+        lower, upper, weights = _judge(workload, C, claim, conditions.threads)
+        note = f"its own gap {claim.gap:.2%}"
+        return _Run(weights, lower, upper, claim.passes, claim.oracle_calls, note, wall, cpu)
+
+    runs = [once() for _ in range(conditions.repeat)]
+    return _measurement(key, title, workload, C, conditions, runs)
+
+
+def warm_up(workload: Workload, threads: int) -> None:
+    """One exact pass, so that no row pays for first-touch memory of the data."""
+    CutOracle(workload.problem, n_threads=threads).total(np.zeros(workload.problem.dim))
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def _judge(workload: Workload, C: float, claim: Claim, threads: int) -> tuple[float, float, FloatArray]:
+    problem = workload.problem.with_C(C)
+    oracle = CutOracle(problem, n_threads=threads)
+    bounds = Bounds(problem)
+    weights = problem.clamp(claim.weights)
+    bounds.offer_primal(weights, oracle.total(weights))
+    if claim.alpha.size:
+        loss = float(claim.alpha @ claim.losses)
+        bounds.offer_dual(claim.alpha @ claim.planes, loss, len(claim.alpha) + problem.n_graphs)
+    return bounds.lower, bounds.upper, bounds.weights
+
+
+def _measurement(
+    key: str, title: str, workload: Workload, C: float, conditions: Conditions, runs: list[_Run]
+) -> Measurement:
+    middle = statistics.median_low(run.cpu for run in runs)
+    run = next(r for r in runs if r.cpu == middle)
+    gap = (run.upper - run.lower) / run.upper if run.upper > 0.0 else 0.0
+    pairwise = run.weights[workload.problem.unary_count :]
+    return Measurement(
+        workload.name,
+        C,
+        key,
+        title,
+        run.wall,
+        run.cpu,
+        run.passes,
+        run.oracle_calls,
+        run.lower,
+        run.upper,
+        gap,
+        gap <= conditions.limits.gap,
+        workload.accuracy(run.weights, conditions.threads),
+        float(np.count_nonzero(pairwise) / max(1, pairwise.size)),
+        run.note,
+    )

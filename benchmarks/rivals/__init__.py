@@ -1,0 +1,3 @@
+"""What a reader could use in place of gapcut, one file a rival. Each says why it cannot run where it
+cannot.
+"""

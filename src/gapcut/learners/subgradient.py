@@ -1,0 +1,143 @@
+"""Projected stochastic subgradient steps, the simplest learner there is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapcut.learners.base import Callback, LearnResult, Limits
+from gapcut.learners.session import Session
+from gapcut.learners.sweeps import Average, Schedule, batches, line_search
+from gapcut.oracles.base import Oracle
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Subgradient:
+    """``w <- clamp((1 - s) w + s C h)`` with the mean plane ``h`` of a batch of graphs at ``w`` and ``s = 2
+    / (t + t0)``.
+
+    The steps of Pegasos (Shalev-Shwartz, Singer, Srebro, ICML 2007), twice as long and with weights
+    averaged in proportion to ``t`` (Lacoste-Julien, Schmidt, Bach, "A simpler approach to obtaining an
+    O(1/t) convergence rate", 2012). ``t0`` keeps the first steps, as long as ``C |h|``, from throwing the
+    weights far away: it makes the first one as long as ``first`` times ``sqrt(C Delta)``, which no optimal
+    weights exceed while nothing is frozen (``|w|^2 <= C Delta``).
+
+    A *pass* is a sweep over all graphs or an exact pass at the averaged weights, which makes the upper
+    bound; see :class:`SweepDual` for the lower one. Results do not depend on threads.
+    """
+
+    batch: int = 4
+    first: float = 0.05
+    averaging: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise ValueError(f"batch={self.batch!r} must be at least 1 graph")
+        if not self.first > 0.0:
+            raise ValueError(f"first={self.first!r} must be positive: it is the length of the first step")
+
+    def run(
+        self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
+    ) -> LearnResult:
+        session = Session(problem, oracle, limits, callback)
+        with session.guard():
+            _Walk(self, session).run()
+        return session.result()
+
+
+class _Walk:
+    """The state of one run: the weights, their average, and the dual point that the sweeps make."""
+
+    def __init__(self, learner: Subgradient, session: Session) -> None:
+        problem = session.problem
+        self.learner, self.session, self.problem = learner, session, problem
+        self.weights = problem.clamp(np.zeros(problem.dim))
+        self.average = Average(problem.dim)
+        self.dual = SweepDual(problem)
+        self.start: float | None = None
+        self.steps = 0
+
+    def run(self) -> None:
+        session, schedule, sweeps = self.session, Schedule(), 0
+        rng = np.random.default_rng(self.learner.seed)
+        while not session.target_met and session.within_limits():
+            self._sweep(rng)
+            sweeps += 1
+            session.record(self.dual.sweeps)
+            if schedule.is_due(sweeps, False) and not session.target_met and session.within_limits():
+                self._certify()
+
+    def _sweep(self, rng: np.random.Generator) -> None:
+        """One step a batch."""
+        session, n = self.session, self.problem.n_graphs
+        plane, loss = np.zeros(self.problem.dim), 0.0
+        for graphs in batches(rng, n, self.learner.batch):
+            found = session.oracle.evaluate(self.weights, graphs, session.clock.left)
+            session.calls += len(graphs)
+            plane += found.planes.sum(axis=0)
+            loss += float(found.losses.sum())
+            self._step(found.planes.mean(axis=0))
+        session.passes += 1
+        self.dual.add(session, plane / n, loss / n)
+
+    def _step(self, plane: FloatArray) -> None:
+        C = self.problem.C
+        if self.start is None:
+            longest = self.learner.first * math.sqrt(C * self.problem.max_loss)
+            self.start = max(1.0, 2.0 * C * float(np.linalg.norm(plane)) / longest) if longest > 0.0 else 1.0
+        self.steps += 1
+        size = min(1.0, 2.0 / (self.steps + self.start))
+        self.weights = self.problem.clamp((1.0 - size) * self.weights + size * C * plane)
+        if self.learner.averaging:
+            self.average.add(self.weights, float(self.steps))
+
+    def _certify(self) -> None:
+        """Upper bound at the model; the planes found there are one more sweep's."""
+        session = self.session
+        weights = self.problem.clamp(self.average.value) if self.learner.averaging else self.weights
+        total = session.oracle.total(weights, session.clock.left)
+        session.passes += 1
+        session.calls += self.problem.n_graphs
+        session.bounds.offer_primal(weights, total, session.oracle.exact)
+        self.dual.add(session, total.plane, total.loss)
+        session.record(self.dual.sweeps)
+
+
+class SweepDual:
+    """Lower bounds from the planes met in whole sweeps.
+
+    The planes of one sweep, one a graph and whatever the weights they were found at, average to a plane of
+    the 1-slack problem; convex combinations of those, times C, are dual points. Kept are their average with
+    weights 1, 2, 3, ..., which tends to the dual optimum as the averaged weights tend to the primal one,
+    and the best point found on the segments from the best before to that average and to the new plane,
+    which is never worse.
+    """
+
+    def __init__(self, problem: LearningProblem) -> None:
+        self.problem = problem
+        self.average = Average(problem.dim + 1)
+        self.best = np.zeros(problem.dim + 1)
+
+    @property
+    def sweeps(self) -> int:
+        return self.average.updates
+
+    def add(self, session: Session, plane: FloatArray, loss: float) -> None:
+        """Takes in the mean plane of a sweep and offers the best dual point.
+
+        Each sweep rounds the average three times and the point three times a segment; a mean adds one a
+        graph.
+        """
+        sweep = self.problem.C * np.append(plane, loss)
+        self.average.add(sweep, self.sweeps + 1.0)
+        for target in (self.average.value, sweep):
+            along = target - self.best
+            size = line_search(self.problem, self.best[:-1], along[:-1], float(along[-1]))
+            self.best = (1.0 - size) * self.best + size * target
+        terms = self.problem.n_graphs + 9 * self.sweeps + 8
+        session.bounds.offer_dual(self.best[:-1], float(self.best[-1]), terms)

@@ -1,0 +1,109 @@
+"""What learners that walk over the graphs share: order, averages, line search, dates of exact passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gapcut.oracles.base import OraclePlanes, OracleTotal
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+_MOST_STEPS = 60
+"""Of a line search; bisection alone would have pinned the step to double precision by then."""
+
+
+def batches(rng: np.random.Generator, n_graphs: int, size: int) -> Iterator[list[int]]:
+    """A random order of all graphs in pieces of ``size``. What is in a piece does not depend on threads."""
+    order = rng.permutation(n_graphs)
+    for start in range(0, n_graphs, size):
+        yield order[start : start + size].tolist()
+
+
+def mean_of(planes: OraclePlanes) -> OracleTotal:
+    """Means of the planes of all graphs, found at the same weights; the mean of the bounds is rounded up.
+
+    ``fsum`` and the division round once each, so two steps up pay for both.
+    """
+    bound = math.fsum(planes.bounds) / len(planes.bounds)
+    bound = math.nextafter(math.nextafter(bound, math.inf), math.inf)
+    return OracleTotal(planes.planes.mean(axis=0), float(planes.losses.mean()), bound)
+
+
+@dataclass
+class Schedule:
+    """Exact passes at sweeps 1, 2, 3, 4, 6, 8, 11, ...: each ``growth`` times as late as the last, so that
+    they take a fixed share of the run. A sweep that looks good enough may ask for one at once.
+    """
+
+    growth: float = 1.3
+    due: int = 1
+
+    def is_due(self, sweeps: int, promising: bool) -> bool:
+        """Whether to certify after this many sweeps; if so the next date is set."""
+        if sweeps < self.due and not promising:
+            return False
+        self.due = math.ceil(self.growth * sweeps + 0.5) if sweeps > 1 else 2
+        return True
+
+
+@dataclass
+class Average:
+    """A running average of vectors, with weights given one by one: itself a convex combination of all it
+    was given.
+
+    ``updates`` counts the steps; each rounds every coordinate at most three times.
+    """
+
+    size: int
+    mass: float = 0.0
+    updates: int = 0
+    value: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.value = np.zeros(self.size)
+
+    def add(self, vector: FloatArray, weight: float) -> None:
+        """Takes ``vector`` in with ``weight > 0``; the first one replaces the zero at the start."""
+        self.mass += weight
+        share = weight / self.mass
+        self.value *= 1.0 - share
+        self.value += share * vector
+        self.updates += 1
+
+
+def line_search(problem: LearningProblem, x: FloatArray, along: FloatArray, gain: float) -> float:
+    """The s in [0, 1] that maximises ``s gain - conjugate(x + s along)``.
+
+    Its derivative ``gain - clamp(x + s along)'along`` falls and is piecewise linear: Newton steps, each
+    exact on its piece, inside a bracket that keeps them from jumping to and fro between pieces.
+    """
+    moving = np.flatnonzero(along)
+    x, along = x[moving], along[moving]
+    low, high = problem.lower[moving], problem.upper[moving]
+
+    def slope(s: float) -> tuple[float, float]:
+        """First and second derivative at ``s``."""
+        at = x + s * along
+        inside = (at > low) & (at < high)
+        first = gain - float(np.clip(at, low, high) @ along)
+        return first, -float(along[inside] @ along[inside])
+
+    first, second = slope(0.0)
+    if not first > 0.0:
+        return 0.0
+    flat = 1e-12 * first
+    left, right, s = 0.0, 1.0, 0.0
+    for _ in range(_MOST_STEPS):
+        following = s - first / second if second < 0.0 else right
+        if not left < following < right:
+            following = right if s == 0.0 else 0.5 * (left + right)
+        s = following
+        first, second = slope(s)
+        if abs(first) <= flat or (first > 0.0 and s == 1.0):
+            break
+        left, right = (s, right) if first > 0.0 else (left, s)
+    return s

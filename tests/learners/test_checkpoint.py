@@ -1,0 +1,128 @@
+"""A run that is ended at any moment goes on to the very model it would have had."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gapcut import StructuredSVM, datasets
+from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.checkpoint import DamagedCheckpoint
+from gapcut.model.settings import Settings
+from gapcut.model.training import build_problem, training_set
+from gapcut.oracles import CutOracle
+from tiny import tiny_problem
+
+
+@pytest.fixture
+def problem():
+    return tiny_problem(np.random.default_rng(8), n_graphs=20, C=300.0)[0]
+
+
+def run(problem, path, gap=1e-4, passes=None, every=0.0, **settings):
+    learner = PrimalDual(checkpoint=path, checkpoint_seconds=every, **settings)
+    return learner.run(problem, CutOracle(problem), Limits(gap=gap, max_passes=passes))
+
+
+def test_resumed_run_ends_with_the_same_bits(problem, tmp_path):
+    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+    assert whole.status == "certified"
+    for stop in range(1, whole.passes, max(1, whole.passes // 8)):
+        path = tmp_path / f"{stop}.checkpoint"
+        part = run(problem, path, passes=stop)
+        assert part.status == "stopped"
+        assert path.exists()
+        rest = run(problem, path, n_threads=2)
+        assert not path.exists()
+        assert np.array_equal(rest.weights, whole.weights)
+        assert (rest.lower, rest.upper, rest.passes) == (whole.lower, whole.upper, whole.passes)
+        assert [r.lower for r in rest.history] == [r.lower for r in whole.history]
+
+
+def test_other_data_or_settings_are_refused(problem, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(problem, path, passes=2)
+    other, *_ = tiny_problem(np.random.default_rng(9), n_graphs=20, C=300.0)
+    for wrong in (other, problem.with_C(1.0)):
+        with pytest.raises(ValueError, match="belongs to other data"):
+            run(wrong, path)
+    with pytest.raises(ValueError, match="belongs to other data"):
+        run(problem, path, gamma=0.5)
+
+
+def test_damaged_checkpoints_are_one_clear_error_and_never_a_wrong_claim(problem, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(problem, path, passes=2)
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    cases = [b"", good[:100], good[: len(good) // 2], good[:-1], b"PK" + bytes(500)]
+    for _ in range(60):
+        bad = bytearray(good)
+        bad[rng.integers(len(bad))] ^= 1 << rng.integers(8)
+        cases.append(bytes(bad))
+    reference = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+    for case in cases:
+        path.write_bytes(case)
+        result = None
+        with contextlib.suppress(DamagedCheckpoint):
+            result = run(problem, path, gap=1e-2)
+        if result is not None:  # the damage hit nothing that matters
+            assert result.lower <= reference.upper
+            assert reference.lower <= result.upper
+
+
+def killed_run(path: str, gap: float):
+    """A run of seconds with a checkpoint four times a second; the child process below executes it too."""
+    graphs = datasets.make_planted(20, 60, seed=1)
+    settings = Settings.checked(StructuredSVM(C=300.0).get_params())
+    problem = build_problem(training_set(graphs, settings), settings)
+    learner = PrimalDual(checkpoint=path, checkpoint_seconds=0.25)
+    return learner.run(problem, CutOracle(problem), Limits(gap=gap))
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_loses_nothing(tmp_path):
+    """20 kills without warning; the last run ends like one that was never killed."""
+    gap = 1e-3
+    path = tmp_path / "run.checkpoint"
+    start = time.monotonic()
+    whole = killed_run(str(tmp_path / "whole.checkpoint"), gap)
+    seconds = time.monotonic() - start
+    rng = np.random.default_rng(1)
+    code = (
+        "import sys; sys.path[:0] = sys.argv[3:]; from test_checkpoint import killed_run; "
+        "killed_run(sys.argv[1], float(sys.argv[2]))"
+    )
+    here = Path(__file__).parent
+    killed = 0
+    for _ in range(20):
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, str(path), str(gap), str(here), str(here.parent)]
+        )
+        time.sleep(1.0 + float(rng.random()) * min(4.0, seconds / 4))
+        killed += child.poll() is None
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert killed >= 5
+    final = killed_run(str(path), gap)
+    assert final.status == "certified"
+    assert np.array_equal(final.weights, whole.weights)
+    assert (final.lower, final.upper, final.passes) == (whole.lower, whole.upper, whole.passes)
+
+
+def test_path_along_C_certifies_every_point_and_agrees_with_single_fits():
+    graphs = datasets.make_planted(6, 40, seed=1)
+    models = StructuredSVM(gap=1e-3).fit_path(graphs, [0.1, 1.0, 10.0])
+    assert [m.C for m in models] == [0.1, 1.0, 10.0]
+    for model in models:
+        alone = StructuredSVM(C=model.C, gap=1e-3).fit(graphs).certificate_
+        proof = model.certificate_
+        assert proof.status == "certified"
+        assert max(alone.lower, proof.lower) <= min(alone.upper, proof.upper)
