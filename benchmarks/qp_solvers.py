@@ -53,7 +53,12 @@ def load(folder: str | None, C: float) -> LearningProblem:
 
 
 def solve(
-    name: str, problem: LearningProblem, planes: FloatArray, losses: FloatArray, tolerance: float, limit: float
+    name: str,
+    problem: LearningProblem,
+    planes: FloatArray,
+    losses: FloatArray,
+    tolerance: float,
+    limit: float,
 ) -> tuple[float, QPResult | None]:
     start = time.perf_counter()
     try:
@@ -66,7 +71,9 @@ def solve(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tables", help="folder of the tables data set; planted scenes without it")
     parser.add_argument("--C", type=float, default=1.0)
     parser.add_argument("--planes", type=int, nargs="+", default=[10, 40, 100])
@@ -76,7 +83,9 @@ def main() -> None:
     problem = load(chosen.tables, chosen.C)
     oracle = Recorder(problem)
     CuttingPlane().run(problem, oracle, Limits(gap=1e-6, max_passes=max(chosen.planes)))
-    print(f"{problem.n_graphs} graphs, {problem.dim} weights, C={problem.C:g}, tolerance {chosen.tolerance:g}")
+    print(
+        f"{problem.n_graphs} graphs, {problem.dim} weights, C={problem.C:g}, tolerance {chosen.tolerance:g}"
+    )
     print(f"{'planes':>6} {'method':>9} {'seconds':>9} {'gap':>9} {'x dual':>8}")
     for count in chosen.planes:
         planes, losses = np.array(oracle.planes[:count]), np.array(oracle.losses[:count])
