@@ -71,9 +71,16 @@ def median_of(work: Callable[[], object], repeat: int) -> float:
     return statistics.median(times)
 
 
+def head(title: str, columns: str) -> None:
+    names = columns.split("|")
+    print(f"\n## {title}\n\n| {' | '.join(names)} |\n|{'---|' * len(names)}", flush=True)
+
+
 def doubling(options: argparse.Namespace) -> None:
-    print("\n## Twice the edges\n\n| nodes | edges | arcs of active pairs | arcs of the cut | iteration ms | x | cut ms | x | repair ms | x |")
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    head(
+        "Twice the edges",
+        "nodes|edges|arcs of active pairs|arcs of the cut|iteration ms|x|cut ms|x|repair ms|x",
+    )
     before: tuple[float, float, float] | None = None
     edges = 31_250
     while edges <= options.largest:
@@ -105,10 +112,13 @@ def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float,
     problem = problem_of(built, C)
     data = peak_memory_mb()
     packed, cpu = time.perf_counter(), time.process_time()
-    result = PrimalDual(n_threads=threads).run(problem, CutOracle(problem, n_threads=threads), Limits(gap=1e-2, time_limit=limit))
+    limits, oracle = Limits(gap=1e-2, time_limit=limit), CutOracle(problem, n_threads=threads)
+    result = PrimalDual(n_threads=threads).run(problem, oracle, limits)
     gap = (result.upper - result.lower) / result.upper
     end = time.perf_counter()
-    out.send([packed - start, end - packed, time.process_time() - cpu, gap, result.passes, data, peak_memory_mb()])  # type: ignore[attr-defined]
+    out.send(
+        [packed - start, end - packed, time.process_time() - cpu, gap, result.passes, data, peak_memory_mb()]
+    )  # type: ignore[attr-defined]
 
 
 def one_graph() -> GraphSet:
@@ -121,8 +131,7 @@ def thousand_graphs() -> GraphSet:
 
 def trained(title: str, graphs: Callable[[], GraphSet], options: argparse.Namespace) -> None:
     """In a process of its own, so that its peak memory is its own."""
-    print(f"\n## {title}\n\n| C | data ready s | training s | CPU s | gap | certificates | MB before training | peak MB |")
-    print("|---|---|---|---|---|---|---|---|", flush=True)
+    head(title, "C|data ready s|training s|CPU s|gap|certificates|MB before training|peak MB")
     context = multiprocessing.get_context("spawn")
     for C in (float(c) for c in options.C.split(",")):
         receiver, sender = context.Pipe(duplex=False)
@@ -131,11 +140,12 @@ def trained(title: str, graphs: Callable[[], GraphSet], options: argparse.Namesp
         sender.close()
         ready, wall, cpu, gap, passes, before, peak = receiver.recv()
         child.join()
-        print(f"| {C:g} | {ready:.1f} | {wall:.1f} | {cpu:.1f} | {gap:.2%} | {passes} | {before:.0f} | {peak:.0f} |", flush=True)
+        times = f"{ready:.1f} | {wall:.1f} | {cpu:.1f}"
+        print(f"| {C:g} | {times} | {gap:.2%} | {passes} | {before:.0f} | {peak:.0f} |", flush=True)
 
 
 def threads(options: argparse.Namespace) -> None:
-    print("\n## Two threads\n\n| data | C | one thread s | two threads s | speed-up |\n|---|---|---|---|---|", flush=True)
+    head("Two threads", "data|C|one thread s|two threads s|speed-up")
     for name in ("tables", "scenes"):
         workload = load(name, options.shared)
         for C in (1.0, 10.0):
@@ -154,7 +164,9 @@ def threads(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--part", default="doubling,threads,large,many")
     parser.add_argument("--largest", type=int, default=1_000_000, help="edges of the largest doubled graph")
     parser.add_argument("--repeat", type=int, default=5)

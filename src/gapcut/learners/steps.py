@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -72,11 +72,11 @@ class Schedule:
     due: int = FIRST
     last_upper: float = math.inf
     best_dual: float = -math.inf
-    raw: tuple[int, float] | None = None
-    mended: tuple[int, float] | None = None
+    raw: Sequence[float] | None = None
+    mended: Sequence[float] | None = None
     progress: list[float] = field(default_factory=list)
 
-    def wait(self, now: int, gap: float, target: float, before: tuple[int, float] | None) -> float:
+    def wait(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
         """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
         if before is None or not before[1] > gap > target > 0.0 or now <= before[0]:
             return math.inf
@@ -201,5 +201,5 @@ class Steps:
     def restore(self, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
         """Raises ValueError if the snapshot does not fit the problem. ``best_labels`` must be proven anew."""
         self.state.restore(arrays)
-        self.schedule = Schedule(**{k: tuple(v) if k in ("raw", "mended") and v else v for k, v in numbers.items()})
+        self.schedule = Schedule(**numbers)
         self.schedule.best_dual = -math.inf
