@@ -10,6 +10,7 @@
 #include "gapcut/learn/plane_qp.hpp"
 #include "gapcut/learn/simplex_step.hpp"
 #include "gapcut/learn/unary_system.hpp"
+#include "gapcut/learn/vectors.hpp"
 
 using namespace gapcut;
 

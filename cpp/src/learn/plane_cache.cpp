@@ -6,6 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "gapcut/learn/vectors.hpp"
+
 namespace gapcut {
 namespace {
 constexpr int kEntering = 2;               // planes without mass that a block may bring into the model at once
