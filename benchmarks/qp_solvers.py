@@ -18,7 +18,7 @@ from gapcut.datasets import load_tables, make_scenes
 from gapcut.engines import OutOfTime
 from gapcut.features import FeaturePipeline
 from gapcut.learners import CuttingPlane, Limits
-from gapcut.learners.qp import DualNewton, QPResult, qp_solver
+from gapcut.learners.qp import DualAscent, QPResult, qp_solver
 from gapcut.oracles import CutOracle, OracleTotal
 from gapcut.problem import LearningProblem, learning_problem
 from gapcut.typing import FloatArray
@@ -95,7 +95,7 @@ def main() -> None:
             base = seconds if name == "dual" else base
             gap = "time out" if result is None else f"{result.gap / (result.value + result.gap):.1e}"
             print(f"{len(losses):6d} {name:>9} {seconds:9.4f} {gap:>9} {seconds / base:8.1f}")
-        fine = DualNewton().solve(planes, losses, problem.C, problem.lower, problem.upper)
+        fine = DualAscent().solve(planes, losses, problem.C, problem.lower, problem.upper)
         print(f"{len(losses):6d} {'dual 1e-9':>9} gap {fine.gap / (fine.value + fine.gap):.1e}")
 
 

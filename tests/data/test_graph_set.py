@@ -333,6 +333,7 @@ def test_scikit_learn_can_split_a_set() -> None:
 
 
 def test_a_path_of_a_hundred_thousand_nodes() -> None:
+    """Case 10 (scipy 14385)."""
     steps = np.arange(99_999)
     graph = Graph(
         np.ones((100_000, 1)), np.stack([steps, steps + 1], axis=1), labels=np.zeros(100_000, dtype=int)

@@ -201,7 +201,7 @@ def test_intercepts_keep_sparsity() -> None:
 
 
 def test_an_edge_of_a_single_point_pair_gives_finite_features() -> None:
-    """One edge in the whole training set: every column is constant, every spread 0."""
+    """Case 14 (superpoint_graph 127). One edge in the whole training set: every column is constant, every spread 0."""
     graph = Graph([[1.0], [2.0]], [[0, 1]], [[0.0, 3.0, -1.0]])
     for step in (EdgeScaler(), EdgeScaler(True), SignLift("all"), QuantileStumps(), Incidence("standard")):
         ready = step.fit([graph], columns([graph])).transform(graph)

@@ -50,6 +50,7 @@ def test_flow_equals_scipy_and_cut_costs_the_flow(n, m, largest, rounds):
 
 
 def test_long_thin_network_has_many_levels():
+    """Case 10 (scipy 14385): a path of 100,000 nodes."""
     n = 100_000
     excess = np.zeros(n, dtype=np.int64)
     excess[0], excess[-1] = 7, -5
@@ -62,7 +63,7 @@ def test_long_thin_network_has_many_levels():
 
 
 def test_reported_cut_of_another_library():
-    """networkx#4972 in tenths: flow 3.1, source side {s, b}."""
+    """Case 8 (networkx 4972) in tenths: flow 3.1, source side {s, b}."""
     # s=20 -> a, 20 -> b; a -> b 10, b -> a 1, a -> c 20; a -> t 10, b -> t 10, c -> t 20
     excess = np.array([20 - 10, 20 - 10, -20])  # a and b each pass 10 straight on
     arcs = np.array([[0, 1], [0, 2]], dtype=np.int32)

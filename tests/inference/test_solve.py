@@ -185,7 +185,7 @@ def test_empty_and_edgeless() -> None:
 
 
 def test_long_path_is_exact() -> None:
-    """100,000 nodes; checked against dynamic programming over integers."""
+    """Case 10 (scipy 14385): 100,000 nodes; checked against dynamic programming over integers."""
     rng = np.random.default_rng(7)
     n, k = 100_000, 4
     unary = rng.integers(-50, 50, (n, k))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapcut.engines import OutOfTime
-from gapcut.learners.qp import DualCoordinateDescent, DualNewton, InteriorPoint, QPResult, qp_solver
+from gapcut.learners.qp import DualAscent, InteriorPoint, QPResult, qp_solver
 
 KINDS = ["random", "nearly dependent", "duplicates and ties", "zero planes", "all clipped", "no losses"]
 
@@ -65,7 +65,7 @@ def instance(seed: int, kind: str, C: float) -> Instance:
 def test_newton_meets_the_optimality_conditions(kind: str, C: float) -> None:
     for seed in range(20):
         case = instance(seed, kind, C)
-        result = case.solve(DualNewton())
+        result = case.solve(DualAscent())
         w, primal, dual = case.values(result.alpha)
         assert np.all(result.alpha >= 0.0)
         assert result.alpha.sum() <= C * (1 + 1e-14)
@@ -85,8 +85,8 @@ def test_newton_meets_the_optimality_conditions(kind: str, C: float) -> None:
 def test_three_methods_agree(kind: str) -> None:
     for seed in range(25):
         case = instance(100 + seed, kind, float(np.random.default_rng(seed).choice([0.01, 0.3, 3.0])))
-        newton = case.solve(DualNewton())
-        for other in (DualCoordinateDescent(max_iterations=20_000), InteriorPoint()):
+        newton = case.solve(DualAscent())
+        for other in (DualAscent("coordinate", max_iterations=20_000), InteriorPoint()):
             result = case.solve(other, tolerance=1e-7)
             # the weights are unique, and strong convexity turns a gap into a distance
             assert abs(result.value - newton.value) <= result.gap + newton.gap + 1e-12
@@ -99,7 +99,7 @@ def test_three_methods_agree(kind: str) -> None:
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.floats(-6, 9))
 def test_any_scale_ends_with_an_honest_gap(seed: int, kind: str, exponent: float) -> None:
     case = instance(seed, kind, 10.0**exponent)
-    result = case.solve(DualNewton())
+    result = case.solve(DualAscent())
     _, primal, dual = case.values(result.alpha)
     scale = abs(primal) + case.C * (
         np.abs(case.losses).max() + np.abs(case.planes).max() ** 2 * result.alpha.sum() * case.planes.shape[1]
@@ -112,7 +112,7 @@ def test_zeros_are_exact() -> None:
     case = instance(3, "random", 1.0)
     case.lower[:] = 0.0
     case.upper[:] = np.inf
-    result = case.solve(DualNewton())
+    result = case.solve(DualAscent())
     x = result.alpha @ case.planes
     assert (x < 0).any(), "the instance must clip something"
     assert np.all(result.weights[x < 0] == 0.0)
@@ -124,7 +124,7 @@ def test_hand_solved() -> None:
     case = Instance(
         np.array([[3.0, -4.0]]), np.array([10.0]), 5.0, np.array([-np.inf, 0.0]), np.full(2, np.inf)
     )
-    for solver in (DualNewton(), DualCoordinateDescent(), InteriorPoint()):
+    for solver in (DualAscent(), DualAscent("coordinate"), InteriorPoint()):
         result = case.solve(solver)
         np.testing.assert_allclose(result.alpha, [10 / 9], rtol=1e-6)
         np.testing.assert_allclose(result.weights, [10 / 3, 0.0], rtol=1e-6)
@@ -135,11 +135,11 @@ def test_hand_solved() -> None:
 
 def test_warm_start_saves_iterations_and_infeasible_starts_are_mended() -> None:
     case = instance(11, "random", 3.0)
-    cold = case.solve(DualNewton())
-    warm = case.solve(DualNewton(), start=cold.alpha)
+    cold = case.solve(DualAscent())
+    warm = case.solve(DualAscent(), start=cold.alpha)
     assert warm.iterations <= 1
     for start in (np.full(len(case.losses), 1e3), np.full(len(case.losses), -1.0)):
-        result = case.solve(DualNewton(), start=start)
+        result = case.solve(DualAscent(), start=start)
         np.testing.assert_allclose(result.value, cold.value, rtol=1e-8)
 
 
@@ -148,7 +148,7 @@ def test_time_limit() -> None:
     case = Instance(
         rng.normal(size=(50, 30)), rng.random(50), 100.0, np.full(30, -np.inf), np.full(30, np.inf)
     )
-    for solver in (DualNewton(), DualCoordinateDescent()):
+    for solver in (DualAscent(), DualAscent("coordinate")):
         with pytest.raises(OutOfTime):
             case.solve(solver, time_left=0.0)
 
@@ -158,10 +158,10 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         qp_solver("gurobi")
     case = instance(0, "random", 1.0)
     with pytest.raises(ValueError, match="C must be positive"):
-        Instance(case.planes, case.losses, 0.0, case.lower, case.upper).solve(DualNewton())
+        Instance(case.planes, case.losses, 0.0, case.lower, case.upper).solve(DualAscent())
     with pytest.raises(ValueError, match="exceeds its upper bound"):
         Instance(case.planes, case.losses, 1.0, np.ones(len(case.upper)), np.zeros(len(case.upper))).solve(
-            DualNewton()
+            DualAscent()
         )
     real = builtins.__import__
 

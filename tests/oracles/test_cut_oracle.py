@@ -141,6 +141,7 @@ def test_refuses_what_it_cannot_solve_exactly():
 
 
 def test_time_limit_and_huge_numbers():
+    """Case 9 (LAGraph 395) for huge weights."""
     rng = np.random.default_rng(6)
     problem, *_ = tiny_problem(rng, n_graphs=20)
     with pytest.raises(OutOfTime):

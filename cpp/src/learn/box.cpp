@@ -4,38 +4,14 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "gapcut/learn/vectors.hpp"
 #include "gapcut/target.hpp"
 
 namespace gapcut {
-namespace {
-
-constexpr std::int64_t kLanes = 16;  // independent partial sums; the compiler turns them into vector registers
-
-double add_lanes(double* lane) {
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2)
-        for (std::int64_t k = 0; k < width; ++k) lane[k] += lane[k + width];
-    return lane[0];
-}
-
-}  // namespace
-
 void Box::check() const {
     if (lower.size() != upper.size()) throw std::invalid_argument("lower and upper need one entry per weight");
     for (std::size_t j = 0; j < lower.size(); ++j)
         if (!(lower[j] <= upper[j])) throw std::invalid_argument("a lower bound of a weight exceeds its upper bound");
-}
-
-GAPCUT_HOT double dot(const double* a, const double* b, std::int64_t n) {
-    double lane[kLanes] = {};
-    std::int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes)
-        for (std::int64_t k = 0; k < kLanes; ++k) lane[k] += a[j + k] * b[j + k];
-    for (std::int64_t k = 0; j < n; ++j, ++k) lane[k] += a[j] * b[j];
-    return add_lanes(lane);
-}
-
-GAPCUT_HOT void add_scaled(double* y, double s, const double* a, std::int64_t n) {
-    for (std::int64_t j = 0; j < n; ++j) y[j] += s * a[j];
 }
 
 GAPCUT_HOT void clamp(const Box& box, const double* x, double* w) {

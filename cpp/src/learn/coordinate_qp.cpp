@@ -5,6 +5,7 @@
 
 #include "dual_point.hpp"
 #include "gapcut/learn/shuffle.hpp"
+#include "gapcut/learn/vectors.hpp"
 
 namespace gapcut {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gapcut/learn/plane_qp.hpp"
+#include "gapcut/learn/vectors.hpp"
 
 namespace gapcut {
 

@@ -5,6 +5,7 @@
 
 #include "dual_point.hpp"
 #include "gapcut/learn/simplex_step.hpp"
+#include "gapcut/learn/vectors.hpp"
 
 namespace gapcut {
 namespace {

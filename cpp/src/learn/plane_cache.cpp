@@ -6,6 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "gapcut/learn/vectors.hpp"
+
 namespace gapcut {
 namespace {
 constexpr int kEntering = 2;               // planes without mass that a block may bring into the model at once
@@ -24,6 +26,7 @@ PlaneCache::PlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t m
     direction_.resize(x_.size());
     clamp(box_, x_.data(), weights_.data());
     order_.resize(blocks_.size());
+    last_gap_.assign(blocks_.size(), 0.0);
     std::iota(order_.begin(), order_.end(), 0);
 }
 
@@ -166,13 +169,15 @@ void PlaneCache::newton_step() {
     model_.clear();
 }
 
-// One visit of every block; returns the sum of their gaps as met.
+// One visit of every block; returns the sum of their gaps as met. A block that has just come to rest is in the model
+// once more: where two blocks nearly cancel, the optimum of each follows the other, and taking turns would crawl.
 double PlaneCache::pass(double tolerance, bool full) {
     double gap = 0.0;
     for (const auto i : order_) {
         const double mine = gradients(blocks_[i], full);
         gap += mine;
-        if (mine > tolerance) choose(blocks_[i]);
+        if (std::max(mine, last_gap_[i]) > tolerance) choose(blocks_[i]);
+        last_gap_[i] = mine;
         if (chosen_.size() >= kJoint) newton_step();
     }
     newton_step();

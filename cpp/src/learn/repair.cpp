@@ -5,25 +5,11 @@
 #include <random>
 
 #include "gapcut/learn/relaxed_dual.hpp"
+#include "gapcut/learn/vectors.hpp"
 #include "gapcut/target.hpp"
 
 namespace gapcut {
 namespace {
-
-GAPCUT_HOT double dot(const double* __restrict a, const double* __restrict b, std::int64_t n) {
-    double lanes[8] = {};  // eight partial sums, so that the loop vectorises without reordering by the compiler
-    std::int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[i + lane] * b[i + lane];
-    double sum = 0.0;
-    for (; i < n; ++i) sum += a[i] * b[i];
-    for (const double lane : lanes) sum += lane;
-    return sum;
-}
-
-GAPCUT_HOT void add(const double* __restrict x, std::int64_t n, double* __restrict out) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
-}
 
 struct Slope {
     double gradient, curvature;
@@ -118,7 +104,7 @@ void Repair::add_edge(std::int32_t edge, double* sum) const {
     if (problem_.edges.sparse())
         problem_.edges.for_row(edge, [&](std::int32_t d, double x) { sum[d] += x; });
     else
-        add(problem_.edges.dense_row(edge), problem_.edge_dim(), sum);
+        add_scaled(sum, 1.0, problem_.edges.dense_row(edge), problem_.edge_dim());
 }
 
 // Slope and curvature of D / c along z_uk going up or down, and how far the set of arcs that move along stays the same:

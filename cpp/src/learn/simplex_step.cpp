@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gapcut/learn/box.hpp"
+#include "gapcut/learn/vectors.hpp"
 
 namespace gapcut {
 namespace {

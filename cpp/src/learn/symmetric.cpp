@@ -4,27 +4,13 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "gapcut/target.hpp"
+#include "gapcut/learn/vectors.hpp"
 
 namespace gapcut {
-namespace {
-
-GAPCUT_HOT void add_scaled(const double* row, std::int64_t n, double factor, double* out) {
-    for (std::int64_t j = 0; j < n; ++j) out[j] += factor * row[j];
-}
-
-GAPCUT_HOT double dot(const double* a, const double* b, std::int64_t n) {
-    double sum = 0.0;
-    for (std::int64_t j = 0; j < n; ++j) sum += a[j] * b[j];
-    return sum;
-}
-
-}  // namespace
-
 void Symmetric::multiply(const double* x, double* out) const {
     std::fill(out, out + n, 0.0);
     for (std::int64_t i = 0; i < n; ++i)
-        if (x[i] != 0.0) add_scaled(row(i), n, x[i], out);
+        if (x[i] != 0.0) add_scaled(out, x[i], row(i), n);
 }
 
 Symmetric scaled(const Symmetric& matrix, double factor, double shift) {
@@ -43,7 +29,7 @@ Cholesky::Cholesky(const Symmetric& matrix) : upper_(matrix) {
         const double inverse = 1.0 / std::sqrt(row[i]);
         for (std::int64_t j = i; j < n; ++j) row[j] *= inverse;
         for (std::int64_t r = i + 1; r < n; ++r)
-            if (row[r] != 0.0) add_scaled(row + r, n - r, -row[r], upper_.values.data() + r * n + r);
+            if (row[r] != 0.0) add_scaled(upper_.values.data() + r * n + r, -row[r], row + r, n - r);
     }
 }
 
@@ -51,7 +37,7 @@ void Cholesky::solve(double* x) const {
     const auto n = upper_.n;
     for (std::int64_t i = 0; i < n; ++i) {
         x[i] /= upper_(i, i);
-        add_scaled(upper_.row(i) + i + 1, n - i - 1, -x[i], x + i + 1);
+        add_scaled(x + i + 1, -x[i], upper_.row(i) + i + 1, n - i - 1);
     }
     for (std::int64_t i = n - 1; i >= 0; --i)
         x[i] = (x[i] - dot(upper_.row(i) + i + 1, x + i + 1, n - i - 1)) / upper_(i, i);
@@ -63,7 +49,7 @@ void box_descent(const Symmetric& H, const double* g, const double* lower, const
     residual.resize(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) residual[i] = -g[i];
     for (std::int64_t i = 0; i < n; ++i)
-        if (x[i] != 0.0) add_scaled(H.row(i), n, x[i], residual.data());
+        if (x[i] != 0.0) add_scaled(residual.data(), x[i], H.row(i), n);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         double moved = 0.0;
         for (std::int64_t i = 0; i < n; ++i) {
@@ -71,7 +57,7 @@ void box_descent(const Symmetric& H, const double* g, const double* lower, const
             const double step = target - x[i];
             if (step == 0.0) continue;
             x[i] = target;
-            add_scaled(H.row(i), n, step, residual.data());
+            add_scaled(residual.data(), step, H.row(i), n);
             moved = std::max(moved, std::abs(step) * H(i, i));
         }
         if (moved < 1e-7) break;

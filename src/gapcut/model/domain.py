@@ -83,8 +83,9 @@ def _frozen_values(shape: WeightShape, frozen: Any) -> dict[str, FloatArray]:
         )
     for name, value in frozen.items():
         array = _shaped(value, shape, name, "frozen", dtype=np.float64)
-        if np.isinf(array).any():
-            raise ValueError(f"frozen[{name!r}] contains an infinite value: use NaN for weights to learn")
+        for place in np.argwhere(np.isinf(array)):
+            where = tuple(place.tolist())
+            raise ValueError(f"frozen[{name!r}] at {where} is {array[where]}: use NaN for weights to learn")
         values[name] = array
     return values
 

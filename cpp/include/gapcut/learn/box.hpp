@@ -18,11 +18,6 @@ struct Box {
     void check() const;
 };
 
-double dot(const double* a, const double* b, std::int64_t n);
-
-// y += s * a
-void add_scaled(double* y, double s, const double* a, std::int64_t n);
-
 // w = clamp(x)
 void clamp(const Box& box, const double* x, double* w);
 

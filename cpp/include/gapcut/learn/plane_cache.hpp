@@ -77,6 +77,7 @@ private:
     SimplexStep step_;
     std::vector<Plane*> chosen_;
     std::vector<double> level_;     // per group: the gradient that counts as no ascent
+    std::vector<double> last_gap_;  // of each block at its last visit
     std::vector<double> packed_, direction_;
     std::vector<std::int32_t> free_, order_;
 };

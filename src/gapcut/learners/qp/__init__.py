@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gapcut.learners.qp.base import QPResult, QPSolver
 from gapcut.learners.qp.interior_point import InteriorPoint
-from gapcut.learners.qp.native import DualCoordinateDescent, DualNewton
+from gapcut.learners.qp.native import DualAscent
 
-_SOLVERS: dict[str, type[DualNewton] | type[DualCoordinateDescent] | type[InteriorPoint]] = {
-    "dual": DualNewton,
-    "dcd": DualCoordinateDescent,
+_SOLVERS: dict[str, Callable[[], QPSolver]] = {
+    "dual": DualAscent,
+    "dcd": lambda: DualAscent("coordinate"),
     "clarabel": InteriorPoint,
 }
 
@@ -20,4 +22,4 @@ def qp_solver(name: str) -> QPSolver:
     return _SOLVERS[name]()
 
 
-__all__ = ["DualCoordinateDescent", "DualNewton", "InteriorPoint", "QPResult", "QPSolver", "qp_solver"]
+__all__ = ["DualAscent", "InteriorPoint", "QPResult", "QPSolver", "qp_solver"]

@@ -1,0 +1,21 @@
+#include "gapcut/learn/vectors.hpp"
+
+#include "gapcut/target.hpp"
+
+namespace gapcut {
+
+GAPCUT_HOT double dot(const double* __restrict a, const double* __restrict b, std::int64_t n) {
+    double lane[kLanes] = {};
+    std::int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes)
+        for (std::int64_t k = 0; k < kLanes; ++k) lane[k] += a[j + k] * b[j + k];
+    double rest = 0.0;
+    for (; j < n; ++j) rest += a[j] * b[j];
+    return add_lanes(lane) + rest;
+}
+
+GAPCUT_HOT void add_scaled(double* __restrict y, double s, const double* __restrict a, std::int64_t n) {
+    for (std::int64_t j = 0; j < n; ++j) y[j] += s * a[j];
+}
+
+}  // namespace gapcut
