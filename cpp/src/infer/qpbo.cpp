@@ -14,6 +14,7 @@ namespace {
 
 // Capacities and excesses of the doubled graph sum to at most 12 times all ranges; MaxFlow takes 2^62.
 constexpr int kRangeBits = 57;
+constexpr int kMostShift = 1070;  // half a unit is still a double
 constexpr double kMostUnits = 4611686018427387904.0;  // 2^62, more than all ranges together
 constexpr double kMargin = 1.0 + 1e-6;  // more than the rounding of any sum that fits into memory
 
@@ -80,7 +81,7 @@ void Qpbo::choose_scale() {
     });
     int exponent = 0;
     std::frexp(total * kMargin, &exponent);
-    shift_ = total > 0.0 ? std::min(kRangeBits - exponent, 1000) : 0;
+    shift_ = total > 0.0 ? std::min(kRangeBits - exponent, kMostShift) : 0;
 }
 
 // Exact but for the rounding down: the factor is a power of two.

@@ -33,7 +33,7 @@ class RoofDual:
     @property
     def labelled(self) -> NDArray[np.bool_]:
         """(n,) where ``values`` is 0 or 1."""
-        return self.values != 0.5
+        return np.not_equal(self.values, 0.5)
 
 
 def roof_dual(

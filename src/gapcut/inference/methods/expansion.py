@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,14 @@ def expansion(
         return Found(found, message.bound)
     labels, stopped = improve(energy, clock, labels)
     local, _ = improve(energy, clock, energy.native.unary_labels())
-    rows = _stack([found, local, *given], energy.n_nodes)
-    labels, _, _, moves_stopped = _core.expansion(energy.native, labels, rows, max_rounds, clock.left)
+    labels, moves_stopped = move(energy, clock, labels, [found, local, *given], max_rounds)
     return Found(labels, message.bound, stopped or moves_stopped or message.stopped)
 
 
-def _stack(rows: list[Int32Array], n_nodes: int) -> Int32Array:
-    return np.ascontiguousarray(rows, dtype=np.int32).reshape(-1, n_nodes)
+def move(
+    energy: Energy, clock: Clock, labels: Int32Array, proposals: Sequence[Int32Array], max_rounds: int
+) -> tuple[Int32Array, bool]:
+    """Labels after fusion with every proposal, then expansions; and whether time ran out before it ended."""
+    rows = np.ascontiguousarray(proposals, dtype=np.int32).reshape(len(proposals), energy.n_nodes)
+    moved, _, _, stopped = _core.expansion(energy.native, labels, rows, max_rounds, clock.left)
+    return moved, stopped

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gapcut import _core
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.base import Clock
+from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.persistency import RoofDual, persistency
 from gapcut.inference.solution import Found, closed
@@ -65,5 +65,5 @@ def _let_loose(
         proposal = labels.copy()
         flipped = loose[rng.random(len(loose)) < 0.5]
         proposal[flipped] = 1 - proposal[flipped]
-        labels, _, _, stopped = _core.expansion(energy.native, labels, proposal[None, :], 0, clock.left)
+        labels, stopped = move(energy, clock, labels, [proposal], 0)
     return labels, stopped
