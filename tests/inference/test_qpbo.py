@@ -227,6 +227,12 @@ def test_refusals() -> None:
         roof_dual([[0, 1]], [], [], start=[2])
 
 
+@pytest.mark.parametrize("method", ["qpbo", "expansion"])
+def test_cliques_are_never_left_out(method: str) -> None:
+    with pytest.raises(ValueError, match="clique"):
+        solve(Energy(np.zeros((3, 2)), [], [], cliques=[((0, 1, 2), np.zeros((2, 2, 2)))]), method)
+
+
 entries = st.one_of(
     st.floats(min_value=-1e250, max_value=1e250), st.sampled_from([0.0, 1.0, -1.0, INF, 1e-308, 5e-324])
 )

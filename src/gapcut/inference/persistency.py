@@ -60,10 +60,21 @@ def persistency(
     energy: Energy, *, start: ArrayLike | None = None, time_left: float | None = None
 ) -> RoofDual:
     """Roof duality of an energy with one or two labels a node; ``ValueError`` if a node has more."""
+    refuse_cliques(energy, "roof duality")
     first = None if start is None else energy.check_labels(start).astype(np.uint8)
     labels, strong, bound, stopped = _core.roof_dual_energy(energy.native, first, time_left)
     single = energy.n_labels == 1
     return RoofDual(np.where(single, 0.0, _halves(labels)), single | (strong != 0), bound, stopped)
+
+
+def refuse_cliques(energy: Energy, what: str) -> None:
+    """``ValueError`` if the energy has terms over more than two nodes: they must not be left out silently."""
+    count = getattr(energy, "n_cliques", 0)
+    if count:
+        raise ValueError(
+            f"{what} takes terms over one and two nodes only, but the energy has {count} larger cliques: "
+            "use method='auto'"
+        )
 
 
 def _halves(labels: NDArray[np.int8]) -> FloatArray:

@@ -13,6 +13,7 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.trws import run_trws
+from gapcut.inference.persistency import refuse_cliques
 from gapcut.inference.solution import Found, closed
 from gapcut.typing import Int32Array
 
@@ -30,6 +31,7 @@ def expansion(
     turn (Boykov, Veksler, Zabih 2001; roof duality decides, undecided nodes keep their label) until none helps,
     at most ``max_rounds`` times each. The bound is that of TRW-S.
     """
+    refuse_cliques(energy, "method 'expansion'")
     if max_rounds < 0:
         raise ValueError(f"max_rounds must be at least 0, got {max_rounds}")
     given = [] if proposals is None else [energy.check_labels(p) for p in proposals]

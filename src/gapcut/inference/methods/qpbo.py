@@ -10,7 +10,7 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.icm import improve
-from gapcut.inference.persistency import RoofDual, persistency
+from gapcut.inference.persistency import RoofDual, persistency, refuse_cliques
 from gapcut.inference.solution import Found, closed
 from gapcut.typing import Int32Array
 
@@ -25,6 +25,7 @@ def qpbo(
     al. 2007). At most two labels a node, ``ValueError`` otherwise. See ``gapcut.inference.persistency`` for the
     labels that are proven.
     """
+    refuse_cliques(energy, "method 'qpbo'")
     _refuse_many_labels(energy)
     if improve_rounds < 0:
         raise ValueError(f"improve_rounds must be at least 0, got {improve_rounds}")
