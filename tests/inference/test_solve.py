@@ -86,7 +86,8 @@ def test_bound_is_below_the_minimum_and_energy_above(kind: str) -> None:
         energy = random_energy(rng, kind)
         minimum = exact_minimum(energy)
         for method in METHODS:
-            check(energy, solve(energy, method), minimum)
+            if method != "qpbo" or energy.n_labels.max() <= 2:
+                check(energy, solve(energy, method), minimum)
         check(energy, solve(energy, "trws", order="index", max_sweeps=3), minimum)
         assert solve(energy, "brute").status in ("optimal", "infeasible") or kind in ("scales", "extremes")
 
@@ -285,7 +286,7 @@ def test_bound_and_energy_of_a_pickled_energy_are_the_same() -> None:
 
 def test_methods_and_settings_are_checked() -> None:
     energy = Energy([[0, 1]], [])
-    with pytest.raises(ValueError, match="unknown method 'viterbi': use one of auto, brute, icm, trws"):
+    with pytest.raises(ValueError, match=f"unknown method 'viterbi': use one of {', '.join(METHODS)}"):
         solve(energy, "viterbi")
     with pytest.raises(ValueError, match="method 'trws' has no setting 'sweeps': it has max_sweeps"):
         solve(energy, "trws", sweeps=3)
