@@ -53,7 +53,10 @@ def test_pairs_among_cliques_join_a_shared_table() -> None:
     [
         (((0, 1, 3), np.zeros((2, 2, 2))), "clique 0 has nodes [0, 1, 3], but the nodes are 0..2"),
         (((0, 1, 1), np.zeros((2, 2, 2))), "clique 0 holds a node twice: [0, 1, 1]"),
-        (((0, 1, 2), np.zeros((2, 2, 3))), "table of clique 0 has shape (2, 2, 3), but its nodes' labels make"),
+        (
+            ((0, 1, 2), np.zeros((2, 2, 3))),
+            "table of clique 0 has shape (2, 2, 3), but its nodes' labels make",
+        ),
         (((0, 1, 2), np.full((2, 2, 2), -INF)), "table entry of clique 0, labels (0, 0, 0) is -inf"),
         (((), np.zeros(())), "clique 0: nodes must be 1 to 32 node numbers"),
         (((0.5, 1), np.zeros((2, 2))), "clique 0: nodes must be 1 to 32 node numbers"),

@@ -137,10 +137,14 @@ def eliminate_nodes(energy: Energy) -> tuple[Energy, float, Restore]:
     counts = energy.n_labels[core]
     low, high, entries = (np.asarray(x) for x in reduction.pairs())
     sizes = energy.n_labels[low] * energy.n_labels[high]
-    tables = [
-        flat.reshape(int(energy.n_labels[u]), -1)
-        for flat, u in zip(np.split(entries, np.cumsum(sizes)[:-1]), low, strict=True)
-    ] if len(low) else []
+    tables = (
+        [
+            flat.reshape(int(energy.n_labels[u]), -1)
+            for flat, u in zip(np.split(entries, np.cumsum(sizes)[:-1]), low, strict=True)
+        ]
+        if len(low)
+        else []
+    )
     own = [energy.clique(c) for c in range(energy.n_cliques)]
     smaller = Energy(
         np.split(np.asarray(reduction.unary()), np.cumsum(counts)[:-1]) if len(core) else [],

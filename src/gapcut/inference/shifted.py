@@ -75,7 +75,6 @@ def integers(values: Shifted) -> Integers:
     whole = [np.floor(np.where(np.isfinite(x), x, 0.0) * scale).astype(np.int64) for _, x in values.terms]
     top = sum(int(x.max(initial=0)) for x in whole) + 1
     terms = [
-        (nodes, np.where(np.isfinite(x), i, top))
-        for (nodes, x), i in zip(values.terms, whole, strict=True)
+        (nodes, np.where(np.isfinite(x), i, top)) for (nodes, x), i in zip(values.terms, whole, strict=True)
     ]
     return Integers(terms, scale, top)

@@ -20,8 +20,8 @@ Ints = NDArray[np.int64]
 
 
 def run(payload: dict[str, Any]) -> dict[str, Any]:
-    """``payload``: ``integer`` (bool), ``deadline`` (as of ``time.time``, or None), ``costs`` (columns,) finite or
-    +inf, and ``labels``, ``factor_at``, ``member`` of the factor graph. Returns ``status`` ("optimal", "stopped",
+    """``payload``: ``integer`` (bool), ``deadline`` (as of ``time.time``, or None), ``nodes`` (of the search
+    tree at most, or None), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``, ``member`` of the factor graph. Returns ``status`` ("optimal", "stopped",
     "infeasible"), ``x`` (the mu_u of all nodes) or None, ``bound`` (of the integer program, else None), ``duals``
     (of the consistency rows; of the linear program, else None)."""
     labels = payload["labels"].astype(np.int64)
@@ -31,14 +31,19 @@ def run(payload: dict[str, Any]) -> dict[str, Any]:
     costs = np.where(costs < np.inf, costs, 0.0)
     solve = _integer if payload["integer"] else _linear
     limit = None if payload["deadline"] is None else payload["deadline"] - time.time()
-    return solve(costs, matrix, right, upper, int(labels.sum()), len(labels), limit)
+    options: dict[str, Any] = {} if limit is None else {"time_limit": max(limit, 1e-3)}
+    if payload["nodes"] is not None:
+        options["node_limit"] = payload["nodes"]
+    return solve(costs, matrix, right, upper, int(labels.sum()), len(labels), options)
 
 
 def constraints(labels: Ints, factor_at: Ints, member: Ints) -> tuple[csc_array, Floats]:
     """The equality rows described above, and their right sides."""
     n_unary = int(labels.sum())
     message_at = np.concatenate([[0], np.cumsum(labels[member])])
-    sizes = np.multiply.reduceat(labels[member], factor_at[:-1]) if len(factor_at) > 1 else np.zeros(0, np.int64)
+    sizes = (
+        np.multiply.reduceat(labels[member], factor_at[:-1]) if len(factor_at) > 1 else np.zeros(0, np.int64)
+    )
     cell_at = n_unary + np.cumsum(sizes) - sizes
     unary_at = np.cumsum(labels) - labels
     rows = [np.repeat(np.arange(len(labels)), labels)]
@@ -62,7 +67,9 @@ def constraints(labels: Ints, factor_at: Ints, member: Ints) -> tuple[csc_array,
                 columns.append((cell_at[chosen[group]][:, None] + cells).ravel())
                 values.append(np.ones(row.size))
     shape_of = (len(labels) + int(message_at[-1]), n_unary + int(sizes.sum()))
-    matrix = csc_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape_of)
+    matrix = csc_array(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape_of
+    )
     right = np.zeros(shape_of[0])
     right[: len(labels)] = 1.0
     return matrix, right
@@ -74,10 +81,15 @@ def _within(counts: Ints) -> Ints:
 
 
 def _linear(
-    costs: Floats, matrix: csc_array, right: Floats, upper: Floats, n_unary: int, n_nodes: int, limit: float | None
+    costs: Floats,
+    matrix: csc_array,
+    right: Floats,
+    upper: Floats,
+    n_unary: int,
+    n_nodes: int,
+    options: dict[str, Any],
 ) -> dict[str, Any]:
     bounds = np.stack([np.zeros(len(costs)), upper], axis=1)
-    options = {} if limit is None else {"time_limit": max(limit, 1e-3)}
     got = linprog(costs, A_eq=matrix, b_eq=right, bounds=bounds, method="highs", options=options)
     if got.status == 2:
         return {"status": "infeasible", "x": None, "bound": None, "duals": None}
@@ -88,11 +100,14 @@ def _linear(
 
 
 def _integer(
-    costs: Floats, matrix: csc_array, right: Floats, upper: Floats, n_unary: int, n_nodes: int, limit: float | None
+    costs: Floats,
+    matrix: csc_array,
+    right: Floats,
+    upper: Floats,
+    n_unary: int,
+    n_nodes: int,
+    options: dict[str, Any],
 ) -> dict[str, Any]:
-    options: dict[str, Any] = {"mip_rel_gap": 0.0}
-    if limit is not None:
-        options["time_limit"] = max(limit, 1e-3)
     integrality = np.zeros(len(costs))
     integrality[:n_unary] = 1
     got = milp(
@@ -100,7 +115,7 @@ def _integer(
         integrality=integrality,
         bounds=Bounds(0.0, upper),
         constraints=LinearConstraint(matrix, right, right),
-        options=options,
+        options={"mip_rel_gap": 0.0, **options},
     )
     if got.status == 2:
         return {"status": "infeasible", "x": None, "bound": None, "duals": None}

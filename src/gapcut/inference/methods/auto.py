@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from gapcut.inference.clock import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock, Method
+from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
@@ -22,8 +23,12 @@ from gapcut.typing import IntArray
 ENUMERATE = 1e5
 """Parts with at most this many labelings are enumerated."""
 
-EFFORT = 3.0
-"""Seconds for what follows message passing, where no time limit is given."""
+BACKTRACKS, NODES = 2_000, 50
+"""Without a time limit: of toulbar2, and of the integer program's tree, in each part. Counts, not seconds, so that
+solutions stay the same on any machine and for any number of threads."""
+
+SEARCHED_ENTRIES = 100_000
+"""Without a time limit, parts with more table entries are not searched: a count does not bound the time there."""
 
 TOULBAR2_SHARE = 0.5
 """Of the time left for one part; the integer program gets the rest."""
@@ -32,7 +37,7 @@ MESSAGE_SHARE, LABELING_SHARE = 0.5, 0.4
 """Of the time left: what message passing may take at most, and then each method that only seeks labelings."""
 
 
-def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE, effort: float = EFFORT) -> Found:
+def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE, effort: float = 1.0) -> Found:
     """Stops as soon as the gap is closed; the best labeling and the best bound of all that ran.
 
     1. TRW-S on every component, ICM from its labeling (forests and isolated nodes end exactly here).
@@ -41,22 +46,36 @@ def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE, effort: 
     3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
        installed (for half of the time left), else, or after it, by the integer program.
 
-    Without a time limit, steps 2 and 3 take ``effort`` seconds at most. ``tolerance`` as in ``trws``.
+    Without a time limit, the searches of step 3 end after ``effort`` times 2,000 backtracks or 50 tree nodes a
+    component, and components of more than 100,000 table entries are not searched; ``effort=0`` leaves them out. With
+    one, they take what is left. ``tolerance`` as in ``trws``.
     """
-    if not effort >= 0:
-        raise ValueError(f"effort must be a number of seconds >= 0, got {effort}")
+    if not 0 <= effort < math.inf:
+        raise ValueError(f"effort must be a finite number >= 0, got {effort}")
     known = _messages(energy, Deadline(share_of(clock, MESSAGE_SHARE)), tolerance)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
-    clock = Deadline(effort) if clock.left is None else clock
     if energy.log_labelings() > math.log(ENUMERATE):
-        for method in _labeling_methods(energy):
-            if clock.left == 0.0:
-                break
-            known = _seek(energy, known, Deadline(share_of(clock, LABELING_SHARE)), method)
-            if is_closed(energy, known):
-                return Found(known.labels, known.bound)
-    return refine(energy, known, clock, _search)
+        known = _seek_labelings(energy, known, clock)
+    if is_closed(energy, known):
+        return Found(known.labels, known.bound)
+    limits = _Limits(effort) if clock.left is None else None
+    return refine(energy, known, clock, lambda part, of_part, left: _search(part, of_part, left, limits))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Of the search where no time limit is given."""
+
+    effort: float
+
+    @property
+    def backtracks(self) -> int:
+        return int(self.effort * BACKTRACKS)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.effort * NODES)
 
 
 def _messages(energy: Energy, clock: Clock, tolerance: float) -> Known:
@@ -68,17 +87,21 @@ def _messages(energy: Energy, clock: Clock, tolerance: float) -> Known:
     return _polish(energy, known, labels, clock)
 
 
-def _labeling_methods(energy: Energy) -> list[Method]:
+def _seek_labelings(energy: Energy, known: Known, clock: Clock) -> Known:
+    """Methods that look for labelings only; their bounds count as well."""
     from gapcut.inference.methods import METHODS  # it holds this method, so not before it is complete
 
-    names = ["icm", "bp"] if energy.n_cliques else ["icm", "expansion", "bp"]
-    return [METHODS[name] for name in names if name in METHODS]
-
-
-def _seek(energy: Energy, known: Known, clock: Clock, method: Method) -> Known:
-    found = method(energy, clock)
-    labels = np.asarray(found.labels, dtype=np.int64)
-    return _polish(energy, known.better(energy, labels, found.bound), labels, clock)
+    runs: list[tuple[str, dict[str, int]]] = [("icm", {}), ("bp", {"max_sweeps": 50, "patience": 5})]
+    if not energy.n_cliques:
+        runs.insert(1, ("expansion", {}))
+    for name, settings in runs:
+        if name not in METHODS or clock.left == 0.0 or is_closed(energy, known):
+            continue
+        turn = Deadline(share_of(clock, LABELING_SHARE))
+        found = METHODS[name](energy, turn, **settings)
+        labels = np.asarray(found.labels, dtype=np.int64)
+        known = _polish(energy, known.better(energy, labels, found.bound), labels, turn)
+    return known
 
 
 def _polish(energy: Energy, known: Known, labels: IntArray, clock: Clock) -> Known:
@@ -86,17 +109,21 @@ def _polish(energy: Energy, known: Known, labels: IntArray, clock: Clock) -> Kno
     return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf)
 
 
-def _search(energy: Energy, known: Known, clock: Clock) -> tuple[Known, bool]:
-    """One part, by the fittest exact method there is."""
+def _search(energy: Energy, known: Known, clock: Clock, limits: _Limits | None) -> tuple[Known, bool]:
+    """One part, by the fittest exact method there is; whether time ended the search."""
     if energy.log_labelings() <= math.log(ENUMERATE):
         found = brute(energy, clock)
         return known.better(energy, np.asarray(found.labels, dtype=np.int64), found.bound), found.out_of_time
-    program = energy.n_entries() <= MOST_ENTRIES
+    entries = energy.n_entries()
+    if limits is not None and (limits.nodes < 1 or entries > SEARCHED_ENTRIES):
+        return known, False
+    stopped = False
     if has_toulbar2():
-        share = TOULBAR2_SHARE if program else 1.0
-        known, stopped = toulbar2(energy, known, Deadline(share_of(clock, share)))
-        if not stopped or is_closed(energy, known):
-            return known, stopped
-    if program and clock.left != 0.0:
-        return integer_program(energy, known, clock)
-    return known, True
+        share = TOULBAR2_SHARE if entries <= MOST_ENTRIES else 1.0
+        turn = Deadline(share_of(clock, share))
+        known, stopped = toulbar2(energy, known, turn, limits.backtracks if limits else None)
+        if limits or not stopped or is_closed(energy, known):
+            return known, stopped and limits is None
+    if entries <= MOST_ENTRIES and clock.left != 0.0:
+        known, stopped = integer_program(energy, known, clock, limits.nodes if limits else None)
+    return known, stopped and limits is None

@@ -32,23 +32,26 @@ def has_toulbar2() -> bool:
     return importlib.util.find_spec("pytoulbar2") is not None
 
 
-def toulbar2(energy: Energy, known: Known, clock: Clock) -> tuple[Known, bool]:
-    """Solve one component; its answer is None if no labeling is better than the known one."""
+def toulbar2(energy: Energy, known: Known, clock: Clock, backtracks: int | None = None) -> tuple[Known, bool]:
+    """Solve one component; whether time or ``backtracks`` ended the search. It looks only for labelings that are
+    better than the known one, so finding none proves that one."""
     terms = shifted(energy, known.value)
     if terms is None:
         return known.better(energy, None, np.inf), False
     costs = integers(terms)
     counts = energy.n_labels
     top = min(costs.top, costs.cost(known.labels, counts)) if known.value < np.inf else costs.top
-    answer = run_child("toulbar", {"labels": counts, "terms": costs.terms, "top": top}, clock.left)
+    payload = {"labels": counts, "terms": costs.terms, "top": top, "backtracks": backtracks}
+    answer = run_child("toulbar", payload, clock.left)
     if answer is None:
         return known, True
-    if answer["labels"] is None:  # nothing costs less than top
-        if known.value == np.inf:
-            return known.better(energy, None, np.inf), False
-        return known.better(energy, None, _bound(terms.offset, costs, top)), False
-    labels = np.array(answer["labels"], dtype=np.int64)
-    return known.better(energy, labels, _bound(terms.offset, costs, costs.cost(labels, counts))), False
+    labels = None if answer["labels"] is None else np.array(answer["labels"], dtype=np.int64)
+    if not answer["finished"]:
+        return known.better(energy, labels, -np.inf), True
+    if labels is None and known.value == np.inf:  # nothing costs less than any allowed labeling would
+        return known.better(energy, None, np.inf), False
+    least = top if labels is None else costs.cost(labels, counts)
+    return known.better(energy, labels, _bound(terms.offset, costs, least)), False
 
 
 def _bound(offset: float, costs: Integers, cost: int) -> float:

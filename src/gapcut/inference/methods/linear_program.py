@@ -78,15 +78,19 @@ def refuse_large(energy: Energy, method: str, other: str) -> None:
         )
 
 
-def integer_program(energy: Energy, known: Known, clock: Clock) -> tuple[Known, bool]:
-    """Solve one component."""
+def integer_program(
+    energy: Energy, known: Known, clock: Clock, nodes: int | None = None
+) -> tuple[Known, bool]:
+    """Solve one component; whether time or ``nodes`` of the search tree ended the search."""
     terms = shifted(energy, known.value)
     if terms is None:
         return known.better(energy, None, np.inf), False
-    answer, scale = _run(energy, terms, clock, integer=True)
+    answer, scale = _run(energy, terms, clock, True, nodes)
     if answer is None:
         return known, True
-    if answer["status"] == "infeasible":  # entries above the known energy were forbidden, its labeling was not
+    if (
+        answer["status"] == "infeasible"
+    ):  # entries above the known energy were forbidden, its labeling was not
         return known.better(energy, None, np.inf if known.value == np.inf else -np.inf), False
     bound = -np.inf
     if answer["bound"] is not None and np.isfinite(answer["bound"]):
@@ -104,7 +108,7 @@ def _relaxation(energy: Energy, clock: Clock) -> tuple[Known, bool]:
     terms = shifted(energy, np.inf)
     if terms is None:
         return known.better(energy, None, np.inf), False
-    answer, scale = _run(energy, terms, clock, integer=False)
+    answer, scale = _run(energy, terms, clock, False)
     if answer is None or answer["status"] == "stopped":
         polished, _ = improve(energy, clock, labels)
         return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf), True
@@ -124,7 +128,9 @@ def _round(energy: Energy, x: FloatArray) -> IntArray:
     return np.array([int(np.argmax(mu)) for mu in np.split(x, ends)], dtype=np.int64)
 
 
-def _run(energy: Energy, terms: Shifted, clock: Clock, integer: bool) -> tuple[dict[str, Any] | None, float]:
+def _run(
+    energy: Energy, terms: Shifted, clock: Clock, integer: bool, nodes: int | None = None
+) -> tuple[dict[str, Any] | None, float]:
     """The solver's answer (None: killed), and what its costs were multiplied with."""
     costs = np.concatenate([entries for _, entries in terms.terms])
     largest = float(costs[np.isfinite(costs)].max(initial=0.0))
@@ -132,7 +138,10 @@ def _run(energy: Energy, terms: Shifted, clock: Clock, integer: bool) -> tuple[d
     factor_at, member, _, _ = energy.factor_arrays()
     payload = {
         "integer": integer,
-        "deadline": None if clock.left is None else time.time() + clock.left - min(0.1 + 0.1 * clock.left, 2.0),
+        "nodes": nodes,
+        "deadline": None
+        if clock.left is None
+        else time.time() + clock.left - min(0.1 + 0.1 * clock.left, 2.0),
         "costs": costs * scale,
         "labels": energy.n_labels,
         "factor_at": factor_at,
