@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_energies import INF, tiny_energy
 
 from gapcut.inference import METHODS, Energy, solve
+from tiny_energies import INF, tiny_energy
 
 
 def test_energy_is_the_sum_of_all_terms() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_energies import INF, KINDS, disjoint_union, minimum, tiny_energy
 
 from gapcut.inference import METHODS, Energy, Solution, solve
 from gapcut.inference.clock import Deadline
@@ -18,6 +17,7 @@ from gapcut.inference.methods.linear_program import integer_program
 from gapcut.inference.methods.parts import Known
 from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.shifted import integers, shifted
+from tiny_energies import INF, KINDS, disjoint_union, minimum, tiny_energy
 
 FOREVER = Deadline(None)
 needs_toulbar2 = pytest.mark.skipif(not has_toulbar2(), reason="pytoulbar2 is not installed")

@@ -29,7 +29,8 @@ from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 
 Inference = Annotated[
-    str | None, Parameter(name="--inference", help="Method: auto, trws, icm or brute; default: the model's.")
+    str | None,
+    Parameter(name="--inference", help="Method: auto, trws, exact, ilp, ...; default: the model's."),
 ]
 
 

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csc_array
 
+solve_linear: Any = linprog  # their stubs know neither sparse matrices nor all options
+solve_integer: Any = milp
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -90,7 +93,7 @@ def _linear(
     options: dict[str, Any],
 ) -> dict[str, Any]:
     bounds = np.stack([np.zeros(len(costs)), upper], axis=1)
-    got = linprog(costs, A_eq=matrix, b_eq=right, bounds=bounds, method="highs", options=options)
+    got = solve_linear(costs, A_eq=matrix, b_eq=right, bounds=bounds, method="highs", options=options)
     if got.status == 2:
         return {"status": "infeasible", "x": None, "bound": None, "duals": None}
     if got.status != 0 or got.x is None:
@@ -110,7 +113,7 @@ def _integer(
 ) -> dict[str, Any]:
     integrality = np.zeros(len(costs))
     integrality[:n_unary] = 1
-    got = milp(
+    got = solve_integer(
         costs,
         integrality=integrality,
         bounds=Bounds(0.0, upper),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from gapcut.inference.clock import Deadline
 from gapcut.inference.energy import Energy
+from gapcut.inference.external import SolverDied
 from gapcut.inference.methods.base import Clock
-from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
 from gapcut.inference.methods.icm import improve
@@ -19,6 +20,8 @@ from gapcut.inference.methods.parts import Known, is_closed, refine, share_of
 from gapcut.inference.methods.trws import run_trws
 from gapcut.inference.solution import TOLERANCE, Found
 from gapcut.typing import IntArray
+
+log = logging.getLogger(__name__)
 
 ENUMERATE = 1e5
 """Parts with at most this many labelings are enumerated."""
@@ -121,7 +124,11 @@ def _search(energy: Energy, known: Known, clock: Clock, limits: _Limits | None) 
     if has_toulbar2():
         share = TOULBAR2_SHARE if entries <= MOST_ENTRIES else 1.0
         turn = Deadline(share_of(clock, share))
-        known, stopped = toulbar2(energy, known, turn, limits.backtracks if limits else None)
+        try:
+            known, stopped = toulbar2(energy, known, turn, limits.backtracks if limits else None)
+        except SolverDied as error:
+            log.warning("%s; going on without it", error)
+            stopped = True
         if limits or not stopped or is_closed(energy, known):
             return known, stopped and limits is None
     if entries <= MOST_ENTRIES and clock.left != 0.0:
