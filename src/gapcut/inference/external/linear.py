@@ -23,10 +23,12 @@ Ints = NDArray[np.int64]
 
 
 def run(payload: dict[str, Any]) -> dict[str, Any]:
-    """``payload``: ``integer`` (bool), ``deadline`` (as of ``time.time``, or None), ``nodes`` (of the search
-    tree at most, or None), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``, ``member`` of the factor graph. Returns ``status`` ("optimal", "stopped",
-    "infeasible"), ``x`` (the mu_u of all nodes) or None, ``bound`` (of the integer program, else None), ``duals``
-    (of the consistency rows; of the linear program, else None)."""
+    """``payload``: ``integer`` (bool), ``deadline`` (as of ``time.time``, or None), ``nodes`` (of the search tree at
+    most, or None), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``, ``member`` of the factor graph.
+
+    Returns ``status`` ("optimal", "stopped", "infeasible"), ``x`` (the mu_u of all nodes) or None, ``bound`` (of the
+    integer program, else None), ``duals`` (of the consistency rows; of the linear program, else None).
+    """
     labels = payload["labels"].astype(np.int64)
     matrix, right = constraints(labels, payload["factor_at"], payload["member"].astype(np.int64))
     costs = payload["costs"]

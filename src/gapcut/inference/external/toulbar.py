@@ -1,10 +1,15 @@
 """toulbar2 on integer costs. Run by a child; imports nothing of this package.
 
-Traps of pytoulbar2 1.4, and how each is avoided: costs are rounded to integers silently (they are integers here), large
-ones overflow (the caller keeps all sums below 2^50), NaN is accepted (the caller's energies hold none), its time limit is
-CPU time (not set: the caller kills the process), an upper bound equal to the optimum returns None (used on purpose: the
-answer is then that nothing is better), a search that hit its limit of backtracks returns as if it had finished (they are
-counted), and the dual bound may be stale (never read).
+Traps of pytoulbar2 1.4, and how each is avoided:
+
+- it rounds costs to integers silently: they are integers here;
+- large ones overflow: the caller keeps all sums below 2^50;
+- NaN is accepted: an ``Energy`` holds none;
+- its time limit is CPU time: not set, the caller kills the process;
+- an upper bound equal to the optimum returns None: used on purpose, the answer is then that nothing is better;
+- a search that hit its limit of backtracks returns as if it had finished: they are counted;
+- the dual bound may be stale: never read;
+- models of one process may mix: one process, one model.
 """
 
 from __future__ import annotations
