@@ -114,21 +114,42 @@ def random_graph(rng: np.random.Generator, n: int, k: int, density: float, scale
     return Energy(rng.normal(size=(n, k)), edges, scale * rng.normal(size=(len(edges), k, k)))
 
 
+def planted(rng: np.random.Generator, n: int, k: int) -> Energy:
+    """As learned: unaries noisy around planted labels, rewards of sparse non-negative edge features."""
+    labels = rng.integers(0, k, n)
+    unaries = -rng.normal(size=(n, k))
+    unaries[np.arange(n), labels] -= 1
+    edges = [(u, v) for u in range(n) for v in range(u) if rng.random() < 6 / n]
+    weights = rng.random((k, k, 4)) * (rng.random((k, k, 4)) < 0.3)
+    features = rng.random((len(edges), 4)) * (rng.random((len(edges), 4)) < 0.5)
+    return Energy(unaries, edges, -np.einsum("ed,kld->ekl", features, weights))
+
+
+def lp_less_trws(energy: Energy) -> float:
+    """By how much of its value the linear program's bound is above the one of TRW-S."""
+    program = solve(energy, "lp")
+    messages = solve(energy, "trws", max_sweeps=2000, patience=200, least_progress=1e-4)
+    assert program.bound <= messages.energy
+    return (program.bound - messages.bound) / abs(program.bound)
+
+
 def check_lp(seed: int, count: int) -> None:
-    """The linear program and TRW-S bound the same relaxation, from below; the program is never lower."""
+    """Both bound the same relaxation. TRW-S ends in a fixed point (weak tree agreement, Kolmogorov 2006): mostly the
+    optimum, sometimes up to about a percent below it, never above."""
     rng = np.random.default_rng(seed)
-    for _ in range(count):
-        energy = random_graph(rng, int(rng.integers(5, 15)), int(rng.integers(2, 5)), 0.3, 0.4)
-        program = solve(energy, "lp")
-        messages = solve(energy, "trws", max_sweeps=2000, patience=200, least_progress=1e-4)
-        scale = abs(program.bound)
-        assert program.bound >= messages.bound - 1e-9 * scale
-        assert program.bound - messages.bound <= 1e-3 * scale
-        assert program.bound <= messages.energy
+    learned = [planted(rng, int(rng.integers(10, 40)), 5) for _ in range(count)]
+    rough = [
+        random_graph(rng, int(rng.integers(5, 15)), int(rng.integers(2, 5)), 0.3, 0.4) for _ in range(count)
+    ]
+    for energies in (learned, rough):
+        gaps = np.array([lp_less_trws(energy) for energy in energies])
+        assert gaps.min() >= -1e-9
+        assert np.mean(gaps <= 1e-3) >= 0.9
+        assert gaps.max() <= 2e-2
 
 
 def test_linear_program_and_message_passing_agree() -> None:
-    check_lp(2, 25)
+    check_lp(2, 10)
 
 
 @pytest.mark.slow
