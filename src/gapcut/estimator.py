@@ -67,7 +67,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     classes : sequence of labels, optional
         The label set, in the order of the weight rows; labels of the data must be among them, and one without
         training nodes stays a legal label. Default: the sorted labels of the training data.
-    inference : {"auto", "trws", "expansion", "qpbo", "icm", "brute"}
+    inference : {"auto", "trws", "expansion", "qpbo", "bp", "icm", "lp", "ilp", "exact", "brute"}
         How :meth:`predict` and :meth:`infer` minimise the energy.
     standardize, intercept, edge_lift, node_lift, degree_scale, incidence_scale
         Feature steps; see :class:`gapcut.features.FeaturePipeline`.

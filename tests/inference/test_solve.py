@@ -82,11 +82,13 @@ def check(energy: Energy, solution, minimum: float) -> None:
 @pytest.mark.parametrize("kind", VALUES)
 def test_bound_is_below_the_minimum_and_energy_above(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
-    for _ in range(400):
+    for i in range(400):
         energy = random_energy(rng, kind)
         minimum = exact_minimum(energy)
         for method in METHODS:
-            if method != "qpbo" or energy.n_labels.max() <= 2:
+            if method == "qpbo" and energy.n_labels.max() > 2:
+                continue
+            if i < 40 or method not in ("exact", "ilp", "lp"):
                 check(energy, solve(energy, method), minimum)
         check(energy, solve(energy, "trws", order="index", max_sweeps=3), minimum)
         assert solve(energy, "brute").status in ("optimal", "infeasible") or kind in ("scales", "extremes")
@@ -252,14 +254,14 @@ def test_time_limit_is_kept() -> None:
 def test_threads_do_not_change_solutions() -> None:
     rng = np.random.default_rng(9)
     energies = [random_energy(rng, kind, most_nodes=9) for kind in VALUES for _ in range(5)]
-    energies += [grid(rng, 12, 5) for _ in range(4)]
-    one = solve_many(energies)
+    energies += [grid(rng, 9, 5) for _ in range(2)]
+    one = solve_many(energies, effort=0.1)
     for n_threads in (2, 5):
-        for a, b in zip(one, solve_many(energies, n_threads=n_threads), strict=True):
+        for a, b in zip(one, solve_many(energies, n_threads=n_threads, effort=0.1), strict=True):
             assert a.labels.tolist() == b.labels.tolist()
             assert (a.energy, a.bound, a.status) == (b.energy, b.bound, b.status)
     for energy, a in zip(energies, one, strict=True):
-        b = solve(energy)
+        b = solve(energy, effort=0.1)
         assert (a.energy, a.bound) == (b.energy, b.bound)
     stopped = solve_many([grid(rng, 100, 8) for _ in range(3)], n_threads=2, time_limit=0.0)
     assert {s.status for s in stopped} == {"stopped"}

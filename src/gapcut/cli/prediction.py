@@ -30,7 +30,7 @@ from gapcut.typing import AnyArray
 
 Inference = Annotated[
     str | None,
-    Parameter(name="--inference", help="Method: auto, trws, expansion, ...; default: the model's."),
+    Parameter(name="--inference", help="Method: auto, trws, exact, ilp, ...; default: the model's."),
 ]
 
 

@@ -8,14 +8,28 @@ from types import MappingProxyType
 
 from gapcut.inference.methods.auto import auto
 from gapcut.inference.methods.base import Clock, Method
+from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
+from gapcut.inference.methods.exact import exact
 from gapcut.inference.methods.expansion import expansion
 from gapcut.inference.methods.icm import icm
+from gapcut.inference.methods.linear_program import ilp, lp
 from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.trws import trws
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {"auto": auto, "brute": brute, "expansion": expansion, "icm": icm, "qpbo": qpbo, "trws": trws}
+    {
+        "auto": auto,
+        "bp": bp,
+        "brute": brute,
+        "exact": exact,
+        "expansion": expansion,
+        "icm": icm,
+        "ilp": ilp,
+        "lp": lp,
+        "qpbo": qpbo,
+        "trws": trws,
+    }
 )
 
 
