@@ -6,12 +6,13 @@ from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, GraphError, GraphSet
 from gapcut.estimator import StructuredSVM
-from gapcut.inference import Energy, Solution, solve
+from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.model import ModelFileError
 
 __all__ = [
     "Certificate",
     "Energy",
+    "EnergyFileError",
     "Graph",
     "GraphError",
     "GraphSet",
@@ -20,5 +21,7 @@ __all__ = [
     "StructuredSVM",
     "__version__",
     "datasets",
+    "read_energy",
     "solve",
+    "write_energy",
 ]

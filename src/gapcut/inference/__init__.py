@@ -1,9 +1,21 @@
 """Energies and how to minimise them, with a proven lower bound in every case."""
 
 from gapcut.inference.energy import Energy
+from gapcut.inference.files import EnergyFileError, read_energy, write_energy
 from gapcut.inference.methods import METHODS
 from gapcut.inference.model import model_energy
 from gapcut.inference.solution import TOLERANCE, Solution
 from gapcut.inference.solve import solve, solve_many
 
-__all__ = ["METHODS", "TOLERANCE", "Energy", "Solution", "model_energy", "solve", "solve_many"]
+__all__ = [
+    "METHODS",
+    "TOLERANCE",
+    "Energy",
+    "EnergyFileError",
+    "Solution",
+    "model_energy",
+    "read_energy",
+    "solve",
+    "solve_many",
+    "write_energy",
+]
