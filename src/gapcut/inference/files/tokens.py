@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from gapcut.inference.files.errors import BadFactor, EnergyFileError
 from gapcut.typing import FloatArray, IntArray
 
 _LARGEST_INTEGER = 2**62
+_BEYOND = re.compile(r"[+-]?[0-9]+\.?[0-9]*[eE]\+?[0-9]+")
 
 
 class Tokens:
@@ -64,8 +66,8 @@ class Tokens:
                 raise self.fail(f"expected {what}, an integer, found {shorten(word)}", start + i)
         raise self.fail(f"{what} does not fit 64 bits", start)
 
-    def numbers(self, count: int, what: str) -> FloatArray:
-        """The next ``count`` words as finite numbers."""
+    def numbers(self, count: int, what: str, beyond: bool = False) -> FloatArray:
+        """The next ``count`` words as finite numbers; with ``beyond`` those too large for float64 are inf."""
         words = self.words(count, what)
         start = self._at - count
         try:
@@ -74,8 +76,10 @@ class Tokens:
             values = np.full(count, np.nan)
         if np.isfinite(values).all() and not any("_" in word for word in words):
             return values
-        bad = next(i for i, word in enumerate(words) if as_number(word) is None)
-        raise self.fail(f"expected {what}, a finite number, found {shorten(words[bad])}", start + bad)
+        for i, word in enumerate(words):
+            if as_number(word) is None and not (beyond and _BEYOND.fullmatch(word)):
+                raise self.fail(f"expected {what}, a finite number, found {shorten(word)}", start + i)
+        return values
 
     def end(self, after: str) -> None:
         """Refuse words that nobody asked for."""

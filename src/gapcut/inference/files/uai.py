@@ -49,7 +49,7 @@ def read(data: bytes, path: Path) -> Energy:
 
 
 def _energies(tokens: Tokens, size: int, index: int) -> FloatArray:
-    weights = tokens.numbers(size, f"a weight of table {index}")
+    weights = tokens.numbers(size, f"a weight of table {index}", beyond=True)
     first = tokens.at - size + 1
     negative = np.flatnonzero(weights < 0.0)
     if len(negative):
@@ -60,7 +60,7 @@ def _energies(tokens: Tokens, size: int, index: int) -> FloatArray:
     energies = np.full(size, np.inf)
     np.log(weights, out=energies, where=weights > 0.0)
     np.negative(energies, out=energies, where=weights > 0.0)
-    for at in np.flatnonzero(weights < 1e-300).tolist():  # zero, or too small for full precision
+    for at in np.flatnonzero((weights < 1e-300) | (weights == np.inf)).tolist():  # zero, or out of range
         energies[at] = _minus_log(tokens.text(first + at))
     return energies + 0.0  # -0.0 becomes 0.0
 

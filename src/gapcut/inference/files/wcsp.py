@@ -87,7 +87,8 @@ def _tuples(tokens: Tokens, shape: tuple[int, ...], default: int, count: int) ->
         )
         raise tokens.fail(detail, first + row * columns + column)
     table = np.full(shape, float(default))
-    table[tuple(rows[:, :-1].T)] = rows[:, -1]
+    if count:  # where a tuple is given twice, the last counts
+        table[tuple(rows[:, :-1].T)] = rows[:, -1] if shape else rows[-1, -1]
     return table
 
 
