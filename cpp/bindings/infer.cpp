@@ -49,21 +49,17 @@ infer::NodeOrder order_named(const std::string& name) {
     throw std::invalid_argument("unknown node order '" + name + "': use 'index' or 'breadth-first'");
 }
 
-struct Trws {
-    infer::TrwsResult result;
-};
-
 template <class T>
 Out<T> copy(std::vector<T> v) {
     return to_array(std::move(v));
 }
 
-Trws run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance, int patience,
+infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance, int patience,
               double least_progress, const std::string& order) {
     infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, order_named(order)};
     const StopTest stop = stop_test(time_left);
     const nb::gil_scoped_release release;
-    return {infer::trws(e.view, settings, stop)};
+    return infer::trws(e.view, settings, stop);
 }
 
 nb::tuple run_icm(const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {
@@ -76,6 +72,51 @@ nb::tuple run_icm(const PairwiseEnergy& e, const In1<std::int32_t>& start, std::
     }
     return nb::make_tuple(to_array(std::move(r.labels)), r.stopped);
 }
+
+// The reduced energy, and the way back from its labelings.
+struct Reduction {
+    infer::Reduction reduced;
+
+    Reduction(const PairwiseEnergy& e, const In1<std::uint8_t>& keep)
+        : reduced(e.view, std::vector<char>(keep.data(), keep.data() + keep.size())) {
+        if (keep.size() != e.labels.size()) throw std::invalid_argument("keep has the wrong length");
+    }
+
+    // Entries of the core's nodes, one after the other.
+    std::vector<double> unary() const {
+        std::vector<double> out;
+        for (const std::int32_t u : reduced.core())
+            out.insert(out.end(), reduced.unary_of(u), reduced.unary_of(u) + reduced.n_labels(u));
+        return out;
+    }
+
+    // Both ends of every pair left, and all their row-major tables (lower node's labels as rows).
+    nb::tuple pairs() const {
+        std::vector<std::int32_t> low, high;
+        std::vector<double> tables;
+        for (std::size_t i = 0; i < reduced.pairs().size(); ++i) {
+            if (!reduced.alive(static_cast<std::int64_t>(i))) continue;
+            const infer::Pair& p = reduced.pairs()[i];
+            low.push_back(p.low), high.push_back(p.high);
+            for (std::int32_t k = 0; k < reduced.n_labels(p.low); ++k)
+                for (std::int32_t l = 0; l < reduced.n_labels(p.high); ++l) tables.push_back(p.at(true, k, l));
+        }
+        return nb::make_tuple(to_array(std::move(low)), to_array(std::move(high)), to_array(std::move(tables)));
+    }
+
+    double constant() {
+        infer::LowerSum sum;
+        for (const infer::LowerSum& c : reduced.constants()) sum.add(c.value());
+        return sum.value();
+    }
+
+    std::vector<std::int32_t> complete(const In1<std::int32_t>& labels) const {
+        std::vector<std::int32_t> all = to_vector(labels);
+        if (all.size() != reduced.component().size()) throw std::invalid_argument("labeling has the wrong length");
+        reduced.complete(all);
+        return all;
+    }
+};
 
 Out<double> pairwise(const RowMatrix& edges, const In3<double>& weights) {
     const std::size_t k = weights.shape(0);
@@ -121,15 +162,25 @@ void bind_infer(nb::module_& m) {
              })
         .def("unary_labels", [](const PairwiseEnergy& e) { return to_array(infer::unary_labels(e.view)); });
 
+    using Trws = infer::TrwsResult;
     nb::class_<Trws>(m, "TrwsResult", "What message passing found and proved.")
-        .def_prop_ro("labels", [](const Trws& t) { return copy(t.result.labels); }, nb::rv_policy::move)
-        .def_prop_ro("bound", [](const Trws& t) { return t.result.bound; })
-        .def_prop_ro("component", [](const Trws& t) { return copy(t.result.component); }, nb::rv_policy::move)
-        .def_prop_ro("component_bound", [](const Trws& t) { return copy(t.result.component_bound); }, nb::rv_policy::move)
-        .def_prop_ro("sweeps", [](const Trws& t) { return t.result.sweeps; })
-        .def_prop_ro("half_sweep_entries", [](const Trws& t) { return t.result.half_sweep_entries; })
-        .def_prop_ro("half_sweep_seconds", [](const Trws& t) { return t.result.half_sweep_seconds; })
-        .def_prop_ro("stopped", [](const Trws& t) { return t.result.stopped; });
+        .def_prop_ro("labels", [](const Trws& t) { return copy(t.labels); }, nb::rv_policy::move)
+        .def_prop_ro("bound", [](const Trws& t) { return t.bound; })
+        .def_prop_ro("component", [](const Trws& t) { return copy(t.component); }, nb::rv_policy::move)
+        .def_prop_ro("component_bound", [](const Trws& t) { return copy(t.component_bound); }, nb::rv_policy::move)
+        .def_prop_ro("sweeps", [](const Trws& t) { return t.sweeps; })
+        .def_prop_ro("half_sweep_entries", [](const Trws& t) { return t.half_sweep_entries; })
+        .def_prop_ro("half_sweep_seconds", [](const Trws& t) { return t.half_sweep_seconds; })
+        .def_prop_ro("stopped", [](const Trws& t) { return t.stopped; });
+
+    nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")
+        .def(nb::init<const PairwiseEnergy&, const In1<std::uint8_t>&>(), "energy"_a, "keep"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("core", [](const Reduction& r) { return copy(r.reduced.core()); }, nb::rv_policy::move)
+        .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
+        .def("pairs", &Reduction::pairs)
+        .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")
+        .def("complete", [](const Reduction& r, const In1<std::int32_t>& labels) { return to_array(r.complete(labels)); },
+             "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
 
     m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a);

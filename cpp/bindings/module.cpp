@@ -9,5 +9,6 @@ NB_MODULE(_core, m) {
     bind_oracle(m);
     bind_learn(m);
     bind_infer(m);
+    bind_factors(m);
     bind_primal_dual(m);
 }

@@ -11,6 +11,7 @@ void bind_flow(nanobind::module_& m);
 void bind_oracle(nanobind::module_& m);
 void bind_learn(nanobind::module_& m);
 void bind_infer(nanobind::module_& m);
+void bind_factors(nanobind::module_& m);
 void bind_primal_dual(nanobind::module_& m);
 
 }  // namespace gapcut::bindings

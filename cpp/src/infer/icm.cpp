@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <stdexcept>
+#include <string>
 
 namespace gapcut::infer {
 namespace {
@@ -32,18 +33,10 @@ struct LocalCosts {
             finite[k] += x;
     }
 
-    void gather(const EnergyView& e, const Incidence& edges, std::int32_t u, const std::vector<std::int32_t>& labels) {
-        const auto n = static_cast<std::size_t>(e.labels[u]);
-        forbidden.assign(n, 0);
-        finite.assign(n, 0.0);
-        for (std::size_t k = 0; k < n; ++k) add(k, e.unary_of(u)[k]);
-        for (std::int64_t p = edges.at[u]; p < edges.at[u + 1]; ++p) {
-            const std::int64_t i = edges.edge[p];
-            const bool row = e.tail[i] != u;  // u is the head: its labels run along a row
-            const std::int64_t columns = e.labels[e.head[i]];
-            const double* t = e.table_of(i) + (row ? labels[e.tail[i]] * columns : labels[e.head[i]]);
-            for (std::size_t k = 0; k < n; ++k) add(k, t[static_cast<std::int64_t>(k) * (row ? 1 : columns)]);
-        }
+    void clear(const double* unary, std::int32_t n) {
+        forbidden.assign(static_cast<std::size_t>(n), 0);
+        finite.assign(static_cast<std::size_t>(n), 0.0);
+        for (std::size_t k = 0; k < finite.size(); ++k) add(k, unary[k]);
     }
 
     bool better(std::size_t a, std::size_t b) const {
@@ -58,11 +51,53 @@ struct LocalCosts {
     }
 };
 
-}  // namespace
+// What the search needs of an energy: a node's local costs, and whom a change concerns.
+struct Edges {
+    const EnergyView& e;
+    Incidence edges;
 
-IcmResult icm(const EnergyView& e, std::vector<std::int32_t> labels, const StopTest& stop) {
-    terms(e, labels);  // checks them
-    const Incidence edges(e);
+    void gather(std::int32_t u, const std::vector<std::int32_t>& labels, LocalCosts& costs) const {
+        costs.clear(e.unary_of(u), e.labels[u]);
+        for (std::int64_t p = edges.at[u]; p < edges.at[u + 1]; ++p) {
+            const std::int64_t i = edges.edge[p];
+            const bool row = e.tail[i] != u;  // u is the head: its labels run along a row
+            const std::int64_t columns = e.labels[e.head[i]];
+            const double* t = e.table_of(i) + (row ? labels[e.tail[i]] * columns : labels[e.head[i]]);
+            for (std::size_t k = 0; k < costs.finite.size(); ++k)
+                costs.add(k, t[static_cast<std::int64_t>(k) * (row ? 1 : columns)]);
+        }
+    }
+
+    template <class F>
+    void each_neighbour(std::int32_t u, F&& f) const {
+        for (std::int64_t p = edges.at[u]; p < edges.at[u + 1]; ++p)
+            f(e.tail[edges.edge[p]] == u ? e.head[edges.edge[p]] : e.tail[edges.edge[p]]);
+    }
+};
+
+struct Factors {
+    const FactorGraph& graph;
+
+    void gather(std::int32_t u, const std::vector<std::int32_t>& labels, LocalCosts& costs) const {
+        costs.clear(graph.unary_of(u), graph.n_labels(u));
+        for (const std::int64_t p : graph.places(u)) {
+            const std::int64_t f = graph.factor(p);
+            const double* t = graph.table_of(f);
+            for (std::int64_t q = graph.first(f); q < graph.last(f); ++q)
+                if (q != p) t += graph.stride(q) * labels[graph.member(q)];
+            for (std::size_t k = 0; k < costs.finite.size(); ++k)
+                costs.add(k, t[static_cast<std::int64_t>(k) * graph.stride(p)]);
+        }
+    }
+
+    template <class F>
+    void each_neighbour(std::int32_t u, F&& f) const {
+        graph.each_neighbour(u, f);
+    }
+};
+
+template <class Terms>
+IcmResult search(const Terms& energy, std::vector<std::int32_t> labels, const StopTest& stop) {
     LocalCosts costs;
     IcmResult result;
     std::deque<std::int32_t> queue;
@@ -77,19 +112,33 @@ IcmResult icm(const EnergyView& e, std::vector<std::int32_t> labels, const StopT
         const std::int32_t u = queue.front();
         queue.pop_front();
         queued[u] = 0;
-        costs.gather(e, edges, u, labels);
+        energy.gather(u, labels, costs);
         const std::int32_t k = costs.best(labels[u]);
         if (k == labels[u]) continue;
         labels[u] = k;
         ++result.changes;
-        for (std::int64_t p = edges.at[u]; p < edges.at[u + 1]; ++p) {
-            const std::int64_t i = edges.edge[p];
-            const std::int32_t v = e.tail[i] == u ? e.head[i] : e.tail[i];
+        energy.each_neighbour(u, [&](std::int32_t v) {
             if (!queued[v]) queued[v] = 1, queue.push_back(v);
-        }
+        });
     }
     result.labels = std::move(labels);
     return result;
+}
+
+}  // namespace
+
+IcmResult icm(const EnergyView& e, std::vector<std::int32_t> labels, const StopTest& stop) {
+    terms(e, labels);  // checks them
+    return search(Edges{e, Incidence(e)}, std::move(labels), stop);
+}
+
+IcmResult icm(const FactorGraph& graph, std::vector<std::int32_t> labels, const StopTest& stop) {
+    if (static_cast<std::int64_t>(labels.size()) != graph.n_nodes())
+        throw std::invalid_argument("labeling has the wrong length");
+    for (std::int64_t u = 0; u < graph.n_nodes(); ++u)
+        if (labels[u] < 0 || labels[u] >= graph.n_labels(u))
+            throw std::invalid_argument("node " + std::to_string(u) + ": label out of range");
+    return search(Factors{graph}, std::move(labels), stop);
 }
 
 }  // namespace gapcut::infer

@@ -5,7 +5,7 @@
 
 namespace gapcut::infer {
 
-Reduction::Reduction(const EnergyView& energy)
+Reduction::Reduction(const EnergyView& energy, const std::vector<char>& keep)
     : energy_(energy), unary_(energy.unary.begin(), energy.unary.end()), node_alive_(energy.labels.size(), 1) {
     join_parallel_edges();
     link();
@@ -13,15 +13,16 @@ Reduction::Reduction(const EnergyView& energy)
     constants_.resize(static_cast<std::size_t>(n_components_));
 
     const auto nodes = static_cast<std::int32_t>(energy.n_nodes());
+    const auto free = [&](std::int32_t u) { return node_alive_[u] && (keep.empty() || !keep[u]); };
     std::vector<std::int32_t> queue;
     for (std::int32_t u = 0; u < nodes; ++u)
-        if (n_labels(u) == 1) eliminate(u);
+        if (free(u) && n_labels(u) == 1) eliminate(u);
     for (std::int32_t u = 0; u < nodes; ++u)
-        if (node_alive_[u] && degree_[u] <= 1) queue.push_back(u);
+        if (free(u) && degree_[u] <= 1) queue.push_back(u);
     while (!queue.empty()) {
         const std::int32_t u = queue.back();
         queue.pop_back();
-        if (!node_alive_[u]) continue;
+        if (!free(u)) continue;
         eliminate(u);
         if (const std::int64_t p = steps_.back().pair; p >= 0) {
             const std::int32_t v = pairs_[p].low == u ? pairs_[p].high : pairs_[p].low;

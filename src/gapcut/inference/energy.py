@@ -1,4 +1,4 @@
-"""Discrete energies with full pairwise tables, checked once and packed for the core."""
+"""Discrete energies with full tables, checked once and packed for the core."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapcut import _core
-from gapcut.inference.packing import check_edges, finite_sum, pack_tables, pack_unaries
+from gapcut.inference.cliques import Clique, CliqueSet, check_cliques, pack_cliques
+from gapcut.inference.packing import check_edges, finite_sum, lower_sum, pack_tables, pack_unaries
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 LARGEST_SUM = 1e290
@@ -18,7 +19,7 @@ LARGEST_SUM = 1e290
 
 
 class Energy:
-    """``U(y) = sum_u unaries[u][y_u] + sum_{e=(u,v)} tables[e][y_u, y_v]``, to be minimised over ``y``.
+    """``U(y) = sum_u unaries[u][y_u] + sum_{e=(u,v)} tables[e][y_u, y_v] + sum_c table_c[y_c]``, to be minimised.
 
     Parameters
     ----------
@@ -26,7 +27,9 @@ class Energy:
     edges : (E, 2) integers. Edges may repeat, in either direction: their tables add up. No self loops.
     tables : (E, K, K) array, a list of E 2-D arrays (label count of the first node x label count of the
         second), or one (K, K) array that all edges share. May be None where there are no edges.
-    cliques : not supported yet; must be None or empty.
+    cliques : pairs (nodes, table): the table has one axis per node, as long as the node's label count. Any
+        number of nodes, each at most once. Those over one node are added to its unary, those over two become
+        further edges, after the given ones.
 
     Entries are finite, or +inf for what is forbidden. Everything is float64; contiguous float64 arrays are
     not copied, so do not change them while the energy is in use. ``ValueError`` names the node or edge of a
@@ -40,13 +43,28 @@ class Energy:
         tables: ArrayLike | Sequence[ArrayLike] | None = None,
         cliques: Iterable[Any] | None = None,
     ) -> None:
-        if cliques is not None and len(list(cliques)) > 0:
-            raise ValueError("Energy takes no cliques yet: only unary and pairwise terms; leave cliques=None")
         self._labels, self._unary_at, self._unary = pack_unaries(unaries)
         self._edges = check_edges(edges, len(self._labels))
         self._table_at, self._tables = pack_tables(tables, self._edges, self._labels)
+        self._cliques = self._take_cliques(check_cliques(cliques, self._labels))
         self._check_sum()
         self._native = self._bind()
+
+    def _take_cliques(self, cliques: list[Clique]) -> CliqueSet:
+        """Folds those over one and two nodes; returns the larger ones."""
+        singles = [c for c in cliques if len(c[0]) == 1]
+        if singles:
+            self._unary = self._unary.copy()
+        for nodes, table in singles:
+            self.unary(int(nodes[0]))[:] += table
+        pairs = [c for c in cliques if len(c[0]) == 2]
+        if pairs:
+            sizes = np.array([table.size for _, table in pairs])
+            starts = len(self._tables) + np.cumsum(sizes) - sizes
+            self._edges = np.concatenate([self._edges, np.stack([nodes for nodes, _ in pairs])])
+            self._table_at = np.concatenate([self._table_at, starts]).astype(np.int64)
+            self._tables = np.concatenate([self._tables, *(table.ravel() for _, table in pairs)])
+        return pack_cliques([c for c in cliques if len(c[0]) > 2])
 
     def _bind(self) -> _core.PairwiseEnergy:
         return _core.PairwiseEnergy(
@@ -77,6 +95,16 @@ class Energy:
         return len(self._edges)
 
     @property
+    def n_cliques(self) -> int:
+        """C, terms over three nodes and more."""
+        return len(self._cliques)
+
+    @property
+    def cliques(self) -> CliqueSet:
+        """The terms over three nodes and more."""
+        return self._cliques
+
+    @property
     def n_labels(self) -> IntArray:
         """(V,) label counts."""
         return self._labels.astype(np.int64)
@@ -88,8 +116,27 @@ class Energy:
 
     @property
     def native(self) -> _core.PairwiseEnergy:
-        """The core's view of this energy, for solvers."""
+        """The core's view of the unary and pairwise terms, for solvers."""
         return self._native
+
+    def factors(self) -> _core.FactorGraph:
+        """The core's view of all terms, edges and cliques alike, edges first."""
+        ends = 2 * np.arange(self.n_edges + 1, dtype=np.int64)
+        at, members, table_at, tables = ends, self._edges.ravel(), self._table_at, self._tables
+        if self.n_cliques:
+            more = self._cliques
+            at = np.concatenate([at, ends[-1] + more.at[1:]])
+            members = np.concatenate([members, more.nodes])
+            table_at = np.concatenate([table_at, len(tables) + more.table_at])
+            tables = np.concatenate([tables, more.tables])
+        return _core.FactorGraph(
+            self._labels, self._unary_at, self._unary, at, members.astype(np.int32), table_at, tables
+        )
+
+    def independent_bound(self) -> float:
+        """The sum of the minima of all terms, rounded down: the weakest useful lower bound."""
+        least: float = self._native.independent_bound()
+        return lower_sum(np.append(self._cliques.minima(), least)) if self.n_cliques else least
 
     def unary(self, node: int) -> FloatArray:
         """(K_u,) entries of one node."""
@@ -101,6 +148,10 @@ class Energy:
         shape = (int(self._labels[u]), int(self._labels[v]))
         start = self._table_at[edge]
         return self._tables[start : start + shape[0] * shape[1]].reshape(shape)
+
+    def clique(self, clique: int) -> tuple[IntArray, FloatArray]:
+        """(d,) nodes and d-dimensional table of one term over three nodes or more."""
+        return self._cliques.members(clique), self._cliques.table(clique, self._labels)
 
     def log_labelings(self) -> float:
         """Natural logarithm of the number of labelings."""
@@ -121,26 +172,32 @@ class Energy:
         return y.astype(np.int32)
 
     def terms(self, labels: ArrayLike) -> FloatArray:
-        """(V + E,) the terms of ``U(labels)``, nodes first."""
-        return np.asarray(self._native.terms(self.check_labels(labels)))
+        """(V + E + C,) the terms of ``U(labels)``: nodes, edges, cliques."""
+        y = self.check_labels(labels)
+        low = np.asarray(self._native.terms(y))
+        return np.concatenate([low, self._cliques.terms(y)]) if self.n_cliques else low
 
     def energy(self, labels: ArrayLike) -> float:
         """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
         return math.fsum(self.terms(labels))
 
-    def part(self, nodes: IntArray, edges: IntArray) -> Energy:
-        """The energy of these nodes (ascending) and these edges, which must join them; nodes renumbered."""
+    def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | tuple[()] = ()) -> Energy:
+        """The energy of these nodes (ascending), and of these edges and cliques, which must join them; nodes
+        renumbered."""
+        own = [self.clique(int(c)) for c in cliques]
         return Energy(
             [self.unary(int(u)) for u in nodes],
             np.searchsorted(nodes, self._edges[edges]),
             [self.table(int(e)) for e in edges],
+            [(np.searchsorted(nodes, members), table) for members, table in own],
         )
 
     def _check_sum(self) -> None:
         with np.errstate(over="ignore"):
-            total = finite_sum(self._unary)
+            total = finite_sum(self._unary) + finite_sum(self._cliques.tables)
             if len(self._tables):
-                repeats = self.n_edges if self._shares_table() else 1
+                distinct = bool((np.diff(self._table_at) > 0).all())
+                repeats = 1 if distinct else int(np.unique(self._table_at, return_counts=True)[1].max())
                 total += finite_sum(self._tables) * repeats
         if not total < LARGEST_SUM:
             raise ValueError(
@@ -148,12 +205,10 @@ class Energy:
                 f"need less than {LARGEST_SUM:g}; rescale them, or use inf for what is forbidden"
             )
 
-    def _shares_table(self) -> bool:
-        return self.n_edges > 1 and not self._table_at.any()
-
     def __repr__(self) -> str:
         counts = np.unique(self._labels)
         labels = (
             "no" if not len(counts) else f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
         )
-        return f"Energy({self.n_nodes} nodes, {self.n_edges} edges, {labels} labels)"
+        cliques = f", {self.n_cliques} cliques" if self.n_cliques else ""
+        return f"Energy({self.n_nodes} nodes, {self.n_edges} edges{cliques}, {labels} labels)"

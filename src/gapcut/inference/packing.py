@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,14 @@ def finite_sum(x: FloatArray) -> float:
     return total
 
 
-def _floats(values: Any, what: str) -> FloatArray:
+def lower_sum(values: FloatArray) -> float:
+    """At most the exact sum, by at most one unit in the last place."""
+    total = math.fsum(values)
+    return total if math.isinf(total) else math.nextafter(total, -math.inf)
+
+
+def as_floats(values: Any, what: str) -> FloatArray:
+    """``values`` as float64, row-major; ``ValueError`` names ``what``."""
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":
@@ -34,7 +42,7 @@ def _forbid(bad: NDArray[np.bool_] | np.bool_) -> int | None:
     return int(np.argmax(bad)) if np.any(bad) else None
 
 
-def _bad_entry(x: FloatArray) -> int | None:
+def first_bad_entry(x: FloatArray) -> int | None:
     """Flat index of the first NaN or -inf; the common case reads the array once and allocates little."""
     flat = x.ravel()
     for start in range(0, len(flat), 1 << 20):
@@ -53,10 +61,10 @@ def pack_unaries(unaries: Any) -> tuple[Int32Array, IntArray, FloatArray]:
                 f"unaries have shape {unaries.shape}, expected (nodes, labels) or a list of 1-D arrays"
             )
         rows: list[FloatArray] = []
-        packed = _floats(unaries, "unaries").ravel()
+        packed = as_floats(unaries, "unaries").ravel()
         counts = np.full(unaries.shape[0], unaries.shape[1], dtype=np.int64)
     else:
-        rows = [_floats(row, f"unaries of node {u}") for u, row in enumerate(unaries)]
+        rows = [as_floats(row, f"unaries of node {u}") for u, row in enumerate(unaries)]
         for u, row in enumerate(rows):
             if row.ndim != 1:
                 raise ValueError(
@@ -68,7 +76,7 @@ def pack_unaries(unaries: Any) -> tuple[Int32Array, IntArray, FloatArray]:
     if empty is not None:
         raise ValueError(f"node {empty} has no label: give every node at least one unary entry")
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    bad = _bad_entry(packed)
+    bad = first_bad_entry(packed)
     if bad is not None:
         u = int(np.searchsorted(starts, bad, side="right")) - 1
         raise ValueError(
@@ -114,7 +122,7 @@ def pack_tables(tables: Any, edges: IntArray, labels: Int32Array) -> tuple[IntAr
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     stacked = isinstance(tables, np.ndarray) and tables.dtype != object
     if stacked and tables.ndim == 2:
-        packed = _floats(tables, "tables")
+        packed = as_floats(tables, "tables")
         _match_shapes(
             rows, columns, np.full(len(edges), packed.shape[0]), np.full(len(edges), packed.shape[1]), edges
         )
@@ -122,7 +130,7 @@ def pack_tables(tables: Any, edges: IntArray, labels: Int32Array) -> tuple[IntAr
     elif stacked and (tables.ndim == 3 or tables.size == 0):
         if len(tables) != len(edges):
             raise ValueError(f"tables hold {len(tables)} edges, edges {len(edges)}: give one table per edge")
-        packed = _floats(tables, "tables")
+        packed = as_floats(tables, "tables")
         if len(edges):
             _match_shapes(
                 rows,
@@ -150,7 +158,7 @@ def _pack_table_list(
 ) -> tuple[IntArray, FloatArray]:
     if len(tables) != len(edges):
         raise ValueError(f"tables hold {len(tables)} edges, edges {len(edges)}: give one table per edge")
-    arrays = [_floats(t, f"table of edge {e}") for e, t in enumerate(tables)]
+    arrays = [as_floats(t, f"table of edge {e}") for e, t in enumerate(tables)]
     for e, table in enumerate(arrays):
         if table.ndim != 2:
             raise ValueError(
@@ -178,7 +186,7 @@ def _match_shapes(
 
 
 def _check_entries(flat: FloatArray, starts: IntArray, columns: IntArray, edges: IntArray) -> None:
-    bad = _bad_entry(flat)
+    bad = first_bad_entry(flat)
     if bad is None:
         return
     e = max(int(np.searchsorted(starts, bad, side="right")) - 1, 0) if np.any(starts) else 0

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gapcut/infer/energy.hpp"
+#include "gapcut/infer/factors.hpp"
 #include "gapcut/parallel.hpp"
 
 namespace gapcut::infer {
@@ -20,6 +21,7 @@ struct IcmResult {
 // of forbidden terms first, then by the sum of the others, so a forbidden labeling is repaired where one node suffices.
 // Requires labels in range (checked; throws std::invalid_argument).
 IcmResult icm(const EnergyView& energy, std::vector<std::int32_t> labels, const StopTest& stop = {});
+IcmResult icm(const FactorGraph& graph, std::vector<std::int32_t> labels, const StopTest& stop = {});
 
 inline constexpr std::int64_t kIcmVisits = 1000;
 

@@ -26,8 +26,9 @@ struct Pair {
 
 class Reduction {
 public:
-    // Requires check(energy) passed; the view's memory must outlive this object.
-    explicit Reduction(const EnergyView& energy);
+    // Requires check(energy) passed; the view's memory must outlive this object. Nodes with keep[u] != 0 (empty: none)
+    // stay in the core whatever their degree, because other terms than this energy's hold them.
+    explicit Reduction(const EnergyView& energy, const std::vector<char>& keep = {});
 
     Reduction(const Reduction&) = delete;  // pairs point into it
     Reduction& operator=(const Reduction&) = delete;

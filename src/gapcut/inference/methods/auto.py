@@ -13,6 +13,7 @@ from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.trws import run_trws
+from gapcut.inference.packing import lower_sum
 from gapcut.inference.solution import TOLERANCE, Found, closed
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -77,9 +78,3 @@ def _split(component: Int32Array, count: int, edges: IntArray) -> tuple[list[Int
 def _component_energy(energy: Energy, labels: IntArray, component: Int32Array, count: int) -> FloatArray:
     of_term = np.concatenate([component, component[energy.edges[:, 0]]])
     return np.bincount(of_term, weights=energy.terms(labels), minlength=count).astype(np.float64)
-
-
-def lower_sum(values: FloatArray) -> float:
-    """At most the exact sum, by at most one unit in the last place."""
-    total = math.fsum(values)
-    return total if math.isinf(total) else math.nextafter(total, -math.inf)

@@ -9,7 +9,7 @@ import numpy as np
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.base import Clock
 from gapcut.inference.solution import Found
-from gapcut.typing import FloatArray
+from gapcut.typing import FloatArray, IntArray
 
 MOST_LABELINGS = 2e6
 UNIT_ROUNDOFF = 2.0**-53
@@ -25,8 +25,8 @@ def brute(energy: Energy, clock: Clock) -> Found:
         )
     totals, magnitudes, out_of_time = _all_energies(energy, clock)
     if out_of_time:
-        return Found(energy.native.unary_labels(), energy.native.independent_bound(), True)
-    n_terms = energy.n_nodes + energy.n_edges + 4
+        return Found(energy.native.unary_labels(), energy.independent_bound(), True)
+    n_terms = energy.n_nodes + energy.n_edges + energy.n_cliques + 4
     with np.errstate(invalid="ignore"):
         lower = np.where(totals < np.inf, totals - 2 * n_terms * UNIT_ROUNDOFF * magnitudes, np.inf)
     best = int(np.argmin(totals))
@@ -41,19 +41,29 @@ def _all_energies(energy: Energy, clock: Clock) -> tuple[FloatArray, FloatArray,
     out."""
     totals, magnitudes = np.zeros(1), np.zeros(1)
     counts = energy.n_labels
-    later = np.maximum(energy.edges[:, 0], energy.edges[:, 1]) if energy.n_edges else np.zeros(0)
-    by_later = [np.flatnonzero(later == u) for u in range(energy.n_nodes)]
+    terms_at = _terms_by_last_node(energy)
     for u in range(energy.n_nodes):
         if clock.left == 0.0:
             return totals, magnitudes, True
-        terms = [np.broadcast_to(energy.unary(u), (len(totals), counts[u]))]
         stride = np.concatenate([np.cumprod(counts[:u][::-1])[::-1], [1]])[1:]
-        for e in by_later[u]:
-            first = int(energy.edges[e].min())
-            table = energy.table(int(e)) if energy.edges[e, 0] == first else energy.table(int(e)).T
-            terms.append(table[np.arange(len(totals)) // stride[first] % counts[first]])
+        terms = [np.broadcast_to(energy.unary(u), (len(totals), counts[u]))]
+        for nodes, table in terms_at[u]:
+            chosen = [np.arange(len(totals)) // stride[v] % counts[v] for v in nodes[:-1]]
+            terms.append(table[tuple(chosen)])
         totals, magnitudes = (
             sum(terms, totals[:, None]).ravel(),
             sum((np.abs(t) for t in terms), magnitudes[:, None]).ravel(),
         )
     return totals, magnitudes, False
+
+
+def _terms_by_last_node(energy: Energy) -> list[list[tuple[IntArray, FloatArray]]]:
+    """For every node the edges and cliques of which it is the last: their ascending nodes, the table so
+    turned."""
+    terms_at: list[list[tuple[IntArray, FloatArray]]] = [[] for _ in range(energy.n_nodes)]
+    terms = [(energy.edges[e], energy.table(e)) for e in range(energy.n_edges)]
+    terms += [energy.clique(c) for c in range(energy.n_cliques)]
+    for nodes, table in terms:
+        order = np.argsort(nodes)
+        terms_at[int(nodes.max())].append((nodes[order], table.transpose(order)))
+    return terms_at

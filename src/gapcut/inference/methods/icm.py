@@ -15,10 +15,14 @@ def icm(energy: Energy, clock: Clock, *, start: Any = None) -> Found:
     """Improve ``start`` ((V,) labels; by default the unary minima) node by node until no node can be
     improved."""
     labels, stopped = improve(energy, clock, energy.native.unary_labels() if start is None else start)
-    return Found(labels, energy.native.independent_bound(), stopped)
+    return Found(labels, energy.independent_bound(), stopped)
 
 
 def improve(energy: Energy, clock: Clock, labels: Any) -> tuple[Int32Array, bool]:
     """Labels after ICM, and whether time ran out before it ended."""
-    improved, stopped = _core.icm(energy.native, energy.check_labels(labels), clock.left)
+    start = energy.check_labels(labels)
+    if energy.n_cliques:
+        improved, stopped = _core.factor_icm(energy.factors(), start, clock.left)
+    else:
+        improved, stopped = _core.icm(energy.native, start, clock.left)
     return improved, stopped

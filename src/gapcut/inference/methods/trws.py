@@ -1,8 +1,14 @@
-"""Sequential tree-reweighted message passing (Kolmogorov 2006): bound and labeling."""
+"""Sequential tree-reweighted message passing (Kolmogorov 2006): bound and labeling.
+
+With cliques, its extension to factors of any order: SRMP (Kolmogorov, A new look at reweighted message passing,
+PAMI 2015), the factors joined through single nodes.
+"""
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from gapcut import _core
 from gapcut.inference.energy import Energy
@@ -24,7 +30,9 @@ def trws(
 
     ``tolerance``: closed when energy - bound <= tolerance * sum of the magnitudes of the labeling's terms.
     Stalled: in ``patience`` sweeps neither the bound nor the energy gained ``least_progress`` of the gap
-    left. ``order`` of the nodes: ``"breadth-first"`` or ``"index"``. Forests are solved exactly.
+    left. ``order`` of the nodes: ``"breadth-first"`` or ``"index"``. Forests of edges are solved exactly.
+    Energies with cliques are treated by SRMP, at most at the bound of the relaxation with clique marginals that
+    agree on every node.
     """
     result = run_trws(energy, clock, max_sweeps, tolerance, patience, least_progress, order)
     return Found(result.labels, result.bound, result.stopped)
@@ -45,4 +53,17 @@ def run_trws(
     for name, value in (("tolerance", tolerance), ("least_progress", least_progress)):
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be a finite number >= 0, got {value}")
+    if energy.n_cliques:
+        if order not in ("breadth-first", "index"):
+            raise ValueError(f"unknown node order {order!r}: use 'index' or 'breadth-first'")
+        return _core.srmp(
+            energy.factors(),
+            clock.left,
+            max_sweeps,
+            tolerance,
+            patience,
+            least_progress,
+            order == "breadth-first",
+            np.zeros(0),
+        )
     return _core.trws(energy.native, clock.left, max_sweeps, tolerance, patience, least_progress, order)

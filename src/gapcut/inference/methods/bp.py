@@ -1,0 +1,35 @@
+"""Loopy belief propagation, min-sum and damped: a labeling without a bound of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.inference.energy import Energy
+from gapcut.inference.methods.base import Clock
+from gapcut.inference.solution import Found
+
+
+def bp(
+    energy: Energy,
+    clock: Clock,
+    *,
+    max_sweeps: int = 200,
+    damping: float = 0.3,
+    tolerance: float = 1e-9,
+) -> Found:
+    """Messages from factors to nodes, node by node, until none changes by more than ``tolerance`` of the largest;
+    the best labeling of all sweeps.
+
+    ``damping``: the part of the old message that stays, in [0, 1). The bound is the sum of all terms' minima.
+    """
+    if max_sweeps < 1:
+        raise ValueError(f"max_sweeps must be at least 1, got {max_sweeps}")
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping must be in [0, 1), got {damping}")
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must be a number >= 0, got {tolerance}")
+    labels, infeasible, stopped, _ = _core.belief_propagation(
+        energy.factors(), clock.left, max_sweeps, damping, tolerance
+    )
+    return Found(labels, np.inf if infeasible else energy.independent_bound(), stopped)
