@@ -21,7 +21,7 @@ EXACT = [".cfn", ".cfn.gz", ".h5"]
 
 
 def random_energy(seed: int, integers: bool = False) -> Energy:
-    """Label counts 1-4, edges in both directions and repeated, forbidden entries, values of all sizes."""
+    """Label counts 1-4, edges in both directions and repeated, cliques, forbidden entries, values of all sizes."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(1, 5, int(rng.integers(1, 6)))
 
@@ -35,7 +35,13 @@ def random_energy(seed: int, integers: bool = False) -> Energy:
     count = int(rng.integers(0, 6)) if len(labels) > 1 else 0
     edges = [tuple(rng.choice(len(labels), 2, replace=False).tolist()) for _ in range(count)]
     tables = [values((labels[u], labels[v])) for u, v in edges]
-    return Energy([values(k) for k in labels], np.array(edges, dtype=int).reshape(-1, 2), tables)
+    cliques = []
+    for _ in range(int(rng.integers(0, 3)) if len(labels) > 2 else 0):
+        nodes = rng.permutation(len(labels))[: int(rng.integers(3, len(labels) + 1))]
+        cliques.append((nodes, values(tuple(labels[nodes]))))
+    return Energy(
+        [values(k) for k in labels], np.array(edges, dtype=int).reshape(-1, 2), tables, cliques=cliques
+    )
 
 
 def all_energies(energy: Energy) -> list[float]:
@@ -80,6 +86,9 @@ def test_weights_of_uai_give_back_entries_to_rounding(tmp_path):
         for e in range(energy.n_edges):
             assert back.edges[e].tolist() == energy.edges[e].tolist()
             np.testing.assert_allclose(back.table(e), energy.table(e), rtol=4e-16, atol=4e-16)
+        for c in range(energy.n_cliques):
+            assert back.clique(c)[0].tolist() == energy.clique(c)[0].tolist()
+            np.testing.assert_allclose(back.clique(c)[1], energy.clique(c)[1], rtol=4e-16, atol=4e-16)
 
 
 @pytest.mark.parametrize("end", [".wcsp", ".wcsp.gz", ".cfn", ".h5"])
@@ -238,13 +247,13 @@ def test_wcsp_defaults_shared_functions_and_comparators(tmp_path):
 0 0 25
 3 0 1 2 -1 max 1 2 0 1 3 2 2 2
 """
-    text = text.replace("7 20", "6 20").replace("3 0 1 2 -1 max 1 2 0 1 3 2 2 2\n", "")
     energy = read_energy(write(tmp_path / "e.wcsp", text))
 
     def expected(a, b, c):
         pair = {(0, 0): 5.0, (1, 2): INF}
         short = max(0, c + 1 - b)
-        total = 4 + (6 if a == 1 else 1) + pair.get((a, b), 0.0) + pair.get((a, c), 0.0)
+        largest = max(3 if a == 1 else 1, 1, 2 if c == 2 else 1)
+        total = largest + 4 + (6 if a == 1 else 1) + pair.get((a, b), 0.0) + pair.get((a, c), 0.0)
         return total + (INF if short > 1 else short) + (INF if (b, c) == (0, 0) else 3.0)
 
     for y in itertools.product(range(2), range(3), range(3)):
@@ -470,7 +479,7 @@ def test_damaged_files_are_refused_or_read(end, data, tmp_path):
     try:
         read_energy(path)
     except EnergyFileError as error:
-        assert "\n" not in str(error)
+        assert "\n" not in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("end", [".uai", ".wcsp", ".cfn"])
@@ -500,7 +509,7 @@ def test_known_files_have_their_published_optimum(shared):
             assert found.energy == pytest.approx(known["best_energy"], abs=1e-9), name
 
 
-@pytest.mark.parametrize("name", ["1aho.cfn.gz", "warehouse.wcsp"])
+@pytest.mark.parametrize("name", ["1aho.cfn.gz", "warehouse.wcsp", "max.cfn"])
 def test_toulbar2_files_have_their_published_optimum(name, shared):
     root = shared / "data" / "energies" / "toulbar2"
     found = solve(read_energy(root / name))
@@ -509,29 +518,32 @@ def test_toulbar2_files_have_their_published_optimum(name, shared):
 
 
 def reported_energy(case) -> Energy:
-    """The energy of a case of inference.json that has only unary and pairwise terms."""
-    values = lambda x: np.array(x, dtype=float)  # noqa: E731
+    """The energy of a case of inference.json."""
+
+    def table(rows):
+        return np.array([[INF if x is None else x for x in np.atleast_1d(row)] for row in rows], dtype=float)
+
     labels = case["labels"]
-    unaries = [values(u) for u in case["unary"]] if "unary" in case else [np.zeros(k) for k in labels]
-    if case["id"] == 5:
+    unaries = [np.zeros(k) for k in labels]
+    if "V" in case and "unary" in case:
+        unaries = [np.array(u, dtype=float) for u in case["unary"]]
+    elif "unary" in case:
+        unaries = [np.full(k, case["unary"]) for k in labels]
+    elif case["id"] == 5:
         unaries = list(-np.eye(4))
-    edges, tables = [list(e) for e in case.get("edges", [])], [values(case["V"])] * len(case.get("edges", []))
-    for nodes, table in case.get("terms", []):
-        table = np.array(
-            [[INF if x is None else x for x in np.atleast_1d(row)] for row in table], dtype=float
-        )
-        if len(nodes) == 1:
-            unaries[nodes[0]] = unaries[nodes[0]] + table.ravel()
-        else:
-            edges, tables = [*edges, nodes], [*tables, table]
-    return Energy(unaries, np.array(edges, dtype=int).reshape(-1, 2), tables)
+    terms = [(nodes, table(rows)) for nodes, rows in case.get("terms", [])]
+    terms = [(n, t.ravel() if len(n) == 1 else t) for n, t in terms]
+    terms += [(edge, table(case["V"])) for edge in case.get("edges", [])]
+    ternary = np.array([INF if x is None else x for x in case.get("ternary", [])]).reshape(-1, 2, 2, 2)
+    terms += [(scope, ternary[0]) for scope in case.get("scopes3", [])]
+    return Energy(unaries, cliques=terms)
 
 
 @pytest.mark.parametrize("end", [".uai", ".cfn.gz", ".h5"])
 def test_reported_cases_through_files(end, shared, tmp_path):
     cases = json.loads((shared / "cases" / "inference.json").read_text())["cases"]
-    cases = [case for case in cases if "min" in case and "ternary" not in case]
-    assert len(cases) >= 6
+    cases = [case for case in cases if "min" in case]
+    assert len(cases) >= 7
     for case in cases:
         energy = round_trip(reported_energy(case), tmp_path / f"case{end}")
         found = solve(energy)

@@ -78,7 +78,7 @@ def _document(problem: Energy, found: Solution, out: Path | None) -> dict[str, A
     return {
         "nodes": problem.n_nodes,
         "edges": problem.n_edges,
-        "cliques": len(getattr(problem, "cliques", None) or ()),
+        "cliques": problem.n_cliques,
         "labels": [int(labels.min()), int(labels.max())] if len(labels) else [0, 0],
         "energy": found.energy,
         "bound": found.bound,

@@ -42,4 +42,5 @@ def observe(energy: Energy, known: dict[int, int]) -> Energy:
         only[label] = unaries[node][label]
         unaries[node] = only
     tables = [energy.table(e) for e in range(energy.n_edges)]
-    return Energy(unaries, energy.edges, tables, cliques=getattr(energy, "cliques", None) or None)
+    cliques = [energy.clique(c) for c in range(energy.n_cliques)]
+    return Energy(unaries, energy.edges, tables, cliques)

@@ -108,8 +108,9 @@ def factors_of(energy: Energy) -> Iterator[Factor]:
         yield Factor((u,), energy.unary(u))
     for e, (u, v) in enumerate(energy.edges.tolist()):
         yield Factor((u, v), energy.table(e))
-    for nodes, table in getattr(energy, "cliques", None) or ():
-        yield Factor(tuple(int(u) for u in nodes), table)
+    for c in range(energy.n_cliques):
+        nodes, table = energy.clique(c)
+        yield Factor(tuple(nodes.tolist()), table)
 
 
 def name_of(factor: Factor) -> str:
