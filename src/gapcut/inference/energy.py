@@ -119,8 +119,9 @@ class Energy:
         """The core's view of the unary and pairwise terms, for solvers."""
         return self._native
 
-    def factors(self) -> _core.FactorGraph:
-        """The core's view of all terms, edges and cliques alike, edges first."""
+    def factor_arrays(self) -> tuple[IntArray, Int32Array, IntArray, FloatArray]:
+        """All terms but the unary ones, edges first: (F + 1,) where each one's nodes start, the nodes; (F,) where
+        its row-major entries start, the entries (which edges may share)."""
         ends = 2 * np.arange(self.n_edges + 1, dtype=np.int64)
         at, members, table_at, tables = ends, self._edges.ravel(), self._table_at, self._tables
         if self.n_cliques:
@@ -129,9 +130,17 @@ class Energy:
             members = np.concatenate([members, more.nodes])
             table_at = np.concatenate([table_at, len(tables) + more.table_at])
             tables = np.concatenate([tables, more.tables])
-        return _core.FactorGraph(
-            self._labels, self._unary_at, self._unary, at, members.astype(np.int32), table_at, tables
-        )
+        return at, members.astype(np.int32), table_at, tables
+
+    def factors(self) -> _core.FactorGraph:
+        """The core's view of all terms, edges and cliques alike, edges first."""
+        return _core.FactorGraph(self._labels, self._unary_at, self._unary, *self.factor_arrays())
+
+    def n_entries(self) -> int:
+        """Table entries of all edges and cliques, shared ones counted each time."""
+        u, v = self._edges.T
+        pairs = int((self._labels[u].astype(np.int64) * self._labels[v]).sum())
+        return pairs + len(self._cliques.tables)
 
     def independent_bound(self) -> float:
         """The sum of the minima of all terms, rounded down: the weakest useful lower bound."""

@@ -10,11 +10,22 @@ from gapcut.inference.methods.auto import auto
 from gapcut.inference.methods.base import Clock, Method
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
+from gapcut.inference.methods.exact import exact
 from gapcut.inference.methods.icm import icm
+from gapcut.inference.methods.linear_program import ilp, lp
 from gapcut.inference.methods.trws import trws
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {"auto": auto, "bp": bp, "brute": brute, "icm": icm, "trws": trws}
+    {
+        "auto": auto,
+        "bp": bp,
+        "brute": brute,
+        "exact": exact,
+        "icm": icm,
+        "ilp": ilp,
+        "lp": lp,
+        "trws": trws,
+    }
 )
 
 

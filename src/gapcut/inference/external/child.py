@@ -1,0 +1,58 @@
+"""A task in a child process with a limit on wall-clock time."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+class SolverDied(RuntimeError):
+    """The child ended without an answer, by its own fault."""
+
+
+def run_child(task: str, payload: dict[str, Any], time_left: float | None) -> dict[str, Any] | None:
+    """``run(payload)`` of the file ``task``.py beside this one, in a fresh Python; None if time ran out first.
+
+    The child is killed when time is out and on any exception here, Ctrl-C included; on Linux also when this
+    process dies. ``SolverDied`` if it raised, crashed or could not be started.
+    """
+    if not sys.executable:
+        raise SolverDied("cannot start a child process: this Python does not know its own executable")
+    command = [sys.executable, "-P", str(HERE / "worker.py"), str(HERE / f"{task}.py")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        answer, _ = process.communicate(pickle.dumps(payload, protocol=5), timeout=time_left)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe and not pipe.closed:
+                pipe.close()
+    return _unpack(answer, process.returncode, task)
+
+
+def _unpack(answer: bytes, code: int, task: str) -> dict[str, Any]:
+    if not answer:
+        raise SolverDied(f"the {task} solver process ended without an answer (exit code {code})")
+    kind, content = pickle.loads(answer)  # from our own child
+    if kind == "error":
+        raise SolverDied(f"the {task} solver failed: {content}")
+    result: dict[str, Any] = content
+    return result

@@ -1,0 +1,198 @@
+"""What can be done exactly before a heavy solver: a smaller energy with the same minimum, in components.
+
+Labels that no allowed labeling uses and labels dominated by another one go (dead-end elimination); nodes with one label
+are folded into their neighbours and into cliques, parallel edges joined, nodes with one neighbour eliminated by dynamic
+programming; all of it again while it helps. What is left falls into components, each an energy of its own.
+
+All sums are rounded down, so bounds of the parts hold for the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from gapcut import _core
+from gapcut.inference.energy import Energy
+from gapcut.inference.methods.base import Clock
+from gapcut.inference.packing import lower_sum
+from gapcut.typing import FloatArray, IntArray
+
+ROUNDS = 4
+"""Elimination of labels and of nodes alternate at most so often."""
+
+DEAD_END_WORK = 100_000_000
+"""Nodes whose comparison of labels would read more table entries than this keep their labels."""
+
+Restore = Callable[[IntArray], IntArray]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One component: its energy, and its nodes in the core."""
+
+    energy: Energy
+    nodes: IntArray
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """``min U = constant + sum over parts of their minima``, up to rounding downwards; ``constant`` is +inf if every
+    labeling is proven forbidden (there are no parts then)."""
+
+    parts: list[Part]
+    constant: float
+    n_core: int
+    restores: list[Restore]
+
+    def labels(self, of_parts: list[IntArray]) -> IntArray:
+        """(V,) the labeling of the given energy that these labelings of the parts stand for."""
+        y = np.zeros(self.n_core, dtype=np.int64)
+        for part, labels in zip(self.parts, of_parts, strict=True):
+            y[part.nodes] = labels
+        for restore in reversed(self.restores):
+            y = restore(y)
+        return y
+
+    def bound(self, of_parts: list[float]) -> float:
+        """Bound of the given energy, from bounds of the parts."""
+        return lower_sum(np.array([self.constant, *of_parts]))
+
+
+def reduce_energy(energy: Energy, clock: Clock, dead_ends: bool = True) -> Reduced:
+    """Reduce while it helps and time is left; at the least, components are split."""
+    constants: list[float] = []
+    restores: list[Restore] = []
+    n_nodes = energy.n_nodes
+    for _ in range(ROUNDS):
+        before = _size(energy)
+        if dead_ends:
+            pruned = prune_labels(energy, clock)
+            if pruned is None:
+                return Reduced([], np.inf, n_nodes, [])
+            energy, restore = pruned
+            restores.append(restore)
+        energy, constant, restore = eliminate_nodes(energy)
+        constants.append(constant)
+        restores.append(restore)
+        if constant == np.inf:
+            return Reduced([], np.inf, n_nodes, [])
+        if not dead_ends or _size(energy) == before or clock.left == 0.0:
+            break
+    return Reduced(split(energy), lower_sum(np.array(constants)), energy.n_nodes, restores)
+
+
+def _size(energy: Energy) -> tuple[int, int]:
+    return energy.n_nodes, int(energy.n_labels.sum())
+
+
+def prune_labels(energy: Energy, clock: Clock) -> tuple[Energy, Restore] | None:
+    """Without dead ends, and without one-label nodes in cliques; None if some node has no label left."""
+    keep = np.asarray(_core.dead_ends(energy.factors(), clock.left, DEAD_END_WORK)).astype(bool)
+    kept = [np.flatnonzero(k) for k in np.split(keep, np.cumsum(energy.n_labels)[:-1])] if len(keep) else []
+    if any(len(k) == 0 for k in kept):
+        return None
+
+    def restore(labels: IntArray) -> IntArray:
+        return np.array([k[y] for k, y in zip(kept, labels, strict=True)], dtype=np.int64)
+
+    return _restrict(energy, kept), restore
+
+
+def _restrict(energy: Energy, kept: list[IntArray]) -> Energy:
+    cliques = [_drop_fixed(energy.clique(c), kept) for c in range(energy.n_cliques)]
+    whole = energy.n_labels == np.array([len(k) for k in kept], dtype=np.int64)
+    if whole.all() and all(len(nodes) > 2 for nodes, _ in cliques):
+        return energy
+    free = [nodes.size > 0 for nodes, _ in cliques]
+    constant = [float(table) for (_, table), has in zip(cliques, free, strict=True) if not has]
+    unaries = [energy.unary(u)[k] for u, k in enumerate(kept)]
+    if constant:
+        unaries[0] = unaries[0] + lower_sum(np.array(constant))
+    return Energy(
+        unaries,
+        energy.edges,
+        [energy.table(e)[kept[u][:, None], kept[v]] for e, (u, v) in enumerate(energy.edges)],
+        [clique for clique, has in zip(cliques, free, strict=True) if has],
+    )
+
+
+def _drop_fixed(clique: tuple[IntArray, FloatArray], kept: list[IntArray]) -> tuple[IntArray, FloatArray]:
+    nodes, table = clique
+    sliced = table[np.ix_(*[kept[u] for u in nodes])]
+    free = np.array([len(kept[u]) > 1 for u in nodes])
+    return nodes[free], sliced.reshape([n for n in sliced.shape if n > 1])
+
+
+def eliminate_nodes(energy: Energy) -> tuple[Energy, float, Restore]:
+    """Without the nodes the core can fold or eliminate; what they add to the minimum; the way back."""
+    held = np.zeros(energy.n_nodes, dtype=np.uint8)
+    held[energy.cliques.nodes] = 1
+    reduction = _core.Reduction(energy.native, held)
+    core = np.asarray(reduction.core).astype(np.int64)
+    counts = energy.n_labels[core]
+    low, high, entries = (np.asarray(x) for x in reduction.pairs())
+    sizes = energy.n_labels[low] * energy.n_labels[high]
+    tables = [
+        flat.reshape(int(energy.n_labels[u]), -1)
+        for flat, u in zip(np.split(entries, np.cumsum(sizes)[:-1]), low, strict=True)
+    ] if len(low) else []
+    own = [energy.clique(c) for c in range(energy.n_cliques)]
+    smaller = Energy(
+        np.split(np.asarray(reduction.unary()), np.cumsum(counts)[:-1]) if len(core) else [],
+        np.searchsorted(core, np.stack([low, high], axis=1)),
+        tables,
+        [(np.searchsorted(core, nodes), table) for nodes, table in own],
+    )
+
+    def restore(labels: IntArray) -> IntArray:
+        y = np.zeros(energy.n_nodes, dtype=np.int32)
+        y[core] = labels
+        return np.asarray(reduction.complete(y)).astype(np.int64)
+
+    return smaller, reduction.constant, restore
+
+
+def split(energy: Energy) -> list[Part]:
+    """Connected components, by their first node."""
+    if energy.n_nodes == 0:
+        return []
+    count, component = component_of(energy)
+    if count == 1:
+        return [Part(energy, np.arange(energy.n_nodes))]
+    groups = grouped(energy, component, count)
+    return [Part(energy.part(*group), group[0]) for group in groups]
+
+
+def component_of(energy: Energy) -> tuple[int, IntArray]:
+    """How many components, and (V,) the component of every node."""
+    cliques = energy.cliques
+    first = np.repeat(cliques.nodes[cliques.at[:-1]], np.diff(cliques.at))
+    tail = np.concatenate([energy.edges[:, 0], first])
+    head = np.concatenate([energy.edges[:, 1], cliques.nodes])
+    shape = (energy.n_nodes, energy.n_nodes)
+    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=shape)
+    count, component = connected_components(graph, directed=False)
+    return int(count), np.asarray(component, dtype=np.int64)
+
+
+def grouped(energy: Energy, component: IntArray, count: int) -> list[tuple[IntArray, IntArray, IntArray]]:
+    """Nodes, edges and cliques of each component, ascending."""
+
+    def group(of: IntArray) -> list[IntArray]:
+        ends = np.cumsum(np.bincount(of, minlength=count))
+        return np.split(np.argsort(of, kind="stable"), ends[:-1])
+
+    cliques = energy.cliques
+    return list(
+        zip(
+            group(component),
+            group(component[energy.edges[:, 0]]),
+            group(component[cliques.nodes[cliques.at[:-1]]]),
+            strict=True,
+        )
+    )
