@@ -50,12 +50,13 @@ infer::TrwsResult run_srmp(const Factors& f, std::optional<double> time_left, in
     return infer::srmp(f.graph, settings, messages, stop);
 }
 
-nb::tuple run_bp(const Factors& f, std::optional<double> time_left, int max_sweeps, double damping, double tolerance) {
+nb::tuple run_bp(const Factors& f, std::optional<double> time_left, int max_sweeps, double damping, int patience,
+                 double tolerance) {
     infer::BpResult r;
     {
         const StopTest stop = stop_test(time_left);
         const nb::gil_scoped_release release;
-        r = infer::belief_propagation(f.graph, {max_sweeps, damping, tolerance}, stop);
+        r = infer::belief_propagation(f.graph, {max_sweeps, damping, patience, tolerance}, stop);
     }
     return nb::make_tuple(to_array(std::move(r.labels)), r.infeasible, r.stopped, r.sweeps);
 }
@@ -93,7 +94,8 @@ void bind_factors(nb::module_& m) {
 
     m.def("srmp", &run_srmp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "breadth_first"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");
-    m.def("belief_propagation", &run_bp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "damping"_a, "tolerance"_a,
+    m.def("belief_propagation", &run_bp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "damping"_a, "patience"_a,
+          "tolerance"_a,
           "labels, infeasible, stopped, sweeps");
     m.def("factor_icm", &run_icm, "factors"_a, "start"_a, "time_left"_a.none());
     m.def("dead_ends", &run_dead_ends, "factors"_a, "time_left"_a.none(), "largest"_a,

@@ -22,12 +22,14 @@ public:
     }
 
     BpResult solve() {
-        for (int sweep = 0; sweep < settings_.max_sweeps && !result_.converged; ++sweep) {
+        int idle = 0;
+        for (int sweep = 0; sweep < settings_.max_sweeps && !result_.converged && idle < settings_.patience; ++sweep) {
             change_ = largest_ = 0.0;
             if (!half(true) || !half(false)) break;
             ++result_.sweeps;
             decode(graph_, marginal_, order_, says_, labels_);
-            if (const double e = graph_.energy(labels_); e < best_) best_ = e, result_.labels = labels_;
+            ++idle;
+            if (const double e = graph_.energy(labels_); e < best_) best_ = e, result_.labels = labels_, idle = 0;
             result_.converged = change_ <= settings_.tolerance * largest_;
         }
         result_.stopped = pace_.struck();

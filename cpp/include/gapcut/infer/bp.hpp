@@ -11,6 +11,7 @@ namespace gapcut::infer {
 struct BpSettings {
     int max_sweeps = 200;     // forward and backward half-sweep together count as one
     double damping = 0.3;     // part of the old message that stays, in [0, 1)
+    int patience = 20;        // sweeps without a better labeling after which it ends
     double tolerance = 1e-9;  // converged: no message changes by more than this part of the largest message
 };
 

@@ -7,6 +7,7 @@ mu_f(x) = mu_u(k). In the integer program the mu_u are integers; the mu_f follow
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ Ints = NDArray[np.int64]
 
 
 def run(payload: dict[str, Any]) -> dict[str, Any]:
-    """``payload``: ``integer`` (bool), ``time_limit`` (seconds or None), ``costs`` (columns,) finite or +inf, and
-    ``labels``, ``factor_at``, ``member`` of the factor graph. Returns ``status`` ("optimal", "stopped",
+    """``payload``: ``integer`` (bool), ``deadline`` (as of ``time.time``, or None), ``costs`` (columns,) finite or
+    +inf, and ``labels``, ``factor_at``, ``member`` of the factor graph. Returns ``status`` ("optimal", "stopped",
     "infeasible"), ``x`` (the mu_u of all nodes) or None, ``bound`` (of the integer program, else None), ``duals``
     (of the consistency rows; of the linear program, else None)."""
     labels = payload["labels"].astype(np.int64)
@@ -29,7 +30,8 @@ def run(payload: dict[str, Any]) -> dict[str, Any]:
     upper = np.where(costs < np.inf, 1.0, 0.0)
     costs = np.where(costs < np.inf, costs, 0.0)
     solve = _integer if payload["integer"] else _linear
-    return solve(costs, matrix, right, upper, int(labels.sum()), len(labels), payload["time_limit"])
+    limit = None if payload["deadline"] is None else payload["deadline"] - time.time()
+    return solve(costs, matrix, right, upper, int(labels.sum()), len(labels), limit)
 
 
 def constraints(labels: Ints, factor_at: Ints, member: Ints) -> tuple[csc_array, Floats]:

@@ -1,80 +1,102 @@
-"""The method for everybody: message passing, a local polish, enumeration of what is small and open."""
+"""The method for everybody: message passing, better labelings, reductions, then exact search of what is open."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 
-from gapcut import _core
+from gapcut.inference.clock import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
+from gapcut.inference.methods.base import Clock, Method
+from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
+from gapcut.inference.methods.exact import has_toulbar2, toulbar2
 from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
+from gapcut.inference.methods.parts import Known, is_closed, refine, share_of
 from gapcut.inference.methods.trws import run_trws
-from gapcut.inference.packing import lower_sum
-from gapcut.inference.solution import TOLERANCE, Found, closed
-from gapcut.typing import FloatArray, Int32Array, IntArray
+from gapcut.inference.solution import TOLERANCE, Found
+from gapcut.typing import IntArray
 
 ENUMERATE = 1e5
-"""Components with at most this many labelings are enumerated if their gap stays open."""
+"""Parts with at most this many labelings are enumerated."""
+
+EFFORT = 3.0
+"""Seconds for what follows message passing, where no time limit is given."""
+
+TOULBAR2_SHARE = 0.5
+"""Of the time left for one part; the integer program gets the rest."""
+
+MESSAGE_SHARE, LABELING_SHARE = 0.5, 0.4
+"""Of the time left: what message passing may take at most, and then each method that only seeks labelings."""
 
 
-def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE) -> Found:
-    """TRW-S on every component (forests and isolated nodes end exactly), ICM from its labeling, the better
-    one kept; then enumeration of the components that are open and small. ``tolerance`` as in ``trws``."""
+def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE, effort: float = EFFORT) -> Found:
+    """Stops as soon as the gap is closed; the best labeling and the best bound of all that ran.
+
+    1. TRW-S on every component, ICM from its labeling (forests and isolated nodes end exactly here).
+    2. Better labelings: ICM from the unary minima, belief propagation, and alpha-expansion for pairwise energies, each
+       followed by ICM.
+    3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
+       installed (for half of the time left), else, or after it, by the integer program.
+
+    Without a time limit, steps 2 and 3 take ``effort`` seconds at most. ``tolerance`` as in ``trws``.
+    """
+    if not effort >= 0:
+        raise ValueError(f"effort must be a number of seconds >= 0, got {effort}")
+    known = _messages(energy, Deadline(share_of(clock, MESSAGE_SHARE)), tolerance)
+    if is_closed(energy, known):
+        return Found(known.labels, known.bound)
+    clock = Deadline(effort) if clock.left is None else clock
+    if energy.log_labelings() > math.log(ENUMERATE):
+        for method in _labeling_methods(energy):
+            if clock.left == 0.0:
+                break
+            known = _seek(energy, known, Deadline(share_of(clock, LABELING_SHARE)), method)
+            if is_closed(energy, known):
+                return Found(known.labels, known.bound)
+    return refine(energy, known, clock, _search)
+
+
+def _messages(energy: Energy, clock: Clock, tolerance: float) -> Known:
     result = run_trws(energy, clock, tolerance=tolerance)
-    found = Found(np.asarray(result.labels, dtype=np.int64), result.bound, result.stopped)
-    if result.bound == np.inf or closed(energy, found.labels, energy.energy(found.labels), result.bound):
-        return found
-    found = _polish(energy, clock, found)
-    if found.out_of_time:
-        return found
-    return _enumerate_small(energy, clock, found, result)
+    labels = np.asarray(result.labels, dtype=np.int64)
+    known = Known(labels, energy.energy(labels), float(result.bound))
+    if is_closed(energy, known):
+        return known
+    return _polish(energy, known, labels, clock)
 
 
-def _polish(energy: Energy, clock: Clock, found: Found) -> Found:
-    labels, stopped = improve(energy, clock, found.labels)
-    if energy.energy(labels) < energy.energy(found.labels):
-        found = dataclasses.replace(found, labels=np.asarray(labels, dtype=np.int64))
-    return dataclasses.replace(found, out_of_time=found.out_of_time or stopped)
+def _labeling_methods(energy: Energy) -> list[Method]:
+    from gapcut.inference.methods import METHODS  # it holds this method, so not before it is complete
+
+    names = ["icm", "bp"] if energy.n_cliques else ["icm", "expansion", "bp"]
+    return [METHODS[name] for name in names if name in METHODS]
 
 
-def _enumerate_small(energy: Energy, clock: Clock, found: Found, result: _core.TrwsResult) -> Found:
-    """Close what enumeration can close; the total bound is the sum over components, rounded down."""
-    labels: IntArray = np.array(found.labels, dtype=np.int64)
-    bounds: FloatArray = np.array(result.component_bound, dtype=np.float64)
-    out_of_time = False
-    node_parts, edge_parts = _split(result.component, len(bounds), energy.edges)
-    size = np.bincount(result.component, weights=np.log(energy.n_labels), minlength=len(bounds))
-    value = _component_energy(energy, labels, result.component, len(bounds))
-    for c in np.flatnonzero((size <= math.log(ENUMERATE)) & (value > bounds)):
-        nodes = node_parts[c]
-        part = energy.part(nodes, edge_parts[c])
-        value_c = part.energy(labels[nodes])
-        if closed(part, labels[nodes], value_c, float(bounds[c])):
-            continue
-        if clock.left == 0.0:
-            out_of_time = True
-            break
-        best = brute(part, clock)
-        bounds[c] = max(float(bounds[c]), best.bound)
-        if part.energy(best.labels) < value_c:
-            labels[nodes] = best.labels
-    return Found(labels, max(found.bound, lower_sum(bounds)), out_of_time)
+def _seek(energy: Energy, known: Known, clock: Clock, method: Method) -> Known:
+    found = method(energy, clock)
+    labels = np.asarray(found.labels, dtype=np.int64)
+    return _polish(energy, known.better(energy, labels, found.bound), labels, clock)
 
 
-def _split(component: Int32Array, count: int, edges: IntArray) -> tuple[list[IntArray], list[IntArray]]:
-    """Nodes and edges of each component, ascending."""
-
-    def group(of: Int32Array) -> list[IntArray]:
-        ends = np.cumsum(np.bincount(of, minlength=count))
-        return np.split(np.argsort(of, kind="stable"), ends[:-1])
-
-    return group(component), group(component[edges[:, 0]])
+def _polish(energy: Energy, known: Known, labels: IntArray, clock: Clock) -> Known:
+    polished, _ = improve(energy, clock, labels)
+    return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf)
 
 
-def _component_energy(energy: Energy, labels: IntArray, component: Int32Array, count: int) -> FloatArray:
-    of_term = np.concatenate([component, component[energy.edges[:, 0]]])
-    return np.bincount(of_term, weights=energy.terms(labels), minlength=count).astype(np.float64)
+def _search(energy: Energy, known: Known, clock: Clock) -> tuple[Known, bool]:
+    """One part, by the fittest exact method there is."""
+    if energy.log_labelings() <= math.log(ENUMERATE):
+        found = brute(energy, clock)
+        return known.better(energy, np.asarray(found.labels, dtype=np.int64), found.bound), found.out_of_time
+    program = energy.n_entries() <= MOST_ENTRIES
+    if has_toulbar2():
+        share = TOULBAR2_SHARE if program else 1.0
+        known, stopped = toulbar2(energy, known, Deadline(share_of(clock, share)))
+        if not stopped or is_closed(energy, known):
+            return known, stopped
+    if program and clock.left != 0.0:
+        return integer_program(energy, known, clock)
+    return known, True

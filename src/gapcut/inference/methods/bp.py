@@ -16,20 +16,21 @@ def bp(
     *,
     max_sweeps: int = 200,
     damping: float = 0.3,
+    patience: int = 20,
     tolerance: float = 1e-9,
 ) -> Found:
-    """Messages from factors to nodes, node by node, until none changes by more than ``tolerance`` of the largest;
-    the best labeling of all sweeps.
+    """Messages from factors to nodes, node by node, until none changes by more than ``tolerance`` of the largest, or
+    ``patience`` sweeps found no better labeling; the best labeling of all sweeps.
 
     ``damping``: the part of the old message that stays, in [0, 1). The bound is the sum of all terms' minima.
     """
-    if max_sweeps < 1:
-        raise ValueError(f"max_sweeps must be at least 1, got {max_sweeps}")
+    if max_sweeps < 1 or patience < 1:
+        raise ValueError(f"max_sweeps and patience must be at least 1, got {max_sweeps} and {patience}")
     if not 0 <= damping < 1:
         raise ValueError(f"damping must be in [0, 1), got {damping}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be a number >= 0, got {tolerance}")
     labels, infeasible, stopped, _ = _core.belief_propagation(
-        energy.factors(), clock.left, max_sweeps, damping, tolerance
+        energy.factors(), clock.left, max_sweeps, damping, patience, tolerance
     )
     return Found(labels, np.inf if infeasible else energy.independent_bound(), stopped)

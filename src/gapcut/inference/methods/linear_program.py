@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def _run(energy: Energy, terms: Shifted, clock: Clock, integer: bool) -> tuple[d
     factor_at, member, _, _ = energy.factor_arrays()
     payload = {
         "integer": integer,
-        "time_limit": clock.left,
+        "deadline": None if clock.left is None else time.time() + clock.left - min(0.1 + 0.1 * clock.left, 2.0),
         "costs": costs * scale,
         "labels": energy.n_labels,
         "factor_at": factor_at,

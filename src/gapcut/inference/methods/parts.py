@@ -14,12 +14,15 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.trws import run_trws
-from gapcut.inference.reduction import Part, reduce_energy
+from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.solution import Found, closed
 from gapcut.typing import IntArray
 
-FIRST_SHARE = 0.3
-"""Of the time left, for a first labeling and bound of all parts."""
+FIRST_SHARE = 0.4
+"""Of the time left, for message passing on the whole energy, and again on its parts."""
+
+SECONDS_PER_TERM, SECONDS_PER_ENTRY = 5e-5, 1e-7
+"""Roughly what reducing an energy, or handing it to another solver, costs; not begun when less time is left."""
 
 
 @dataclass(frozen=True)
@@ -44,38 +47,62 @@ Heavy: TypeAlias = Callable[[Energy, Known, Clock], tuple[Known, bool]]
 
 
 def solve_parts(energy: Energy, clock: Clock, heavy: Heavy, reduce: bool = True) -> Found:
-    """Reduce, get a first labeling and bound of every part, then ``heavy`` on those still open, small ones first."""
-    if clock.left == 0.0:
-        return Found(energy.native.unary_labels(), energy.independent_bound(), True)
-    reduced = reduce_energy(energy, Deadline(_share(clock, FIRST_SHARE)), dead_ends=reduce)
+    """Message passing on the whole; if the gap stays open, :func:`refine`."""
+    share = FIRST_SHARE if enough_time(energy, clock, 1 - FIRST_SHARE) else 1.0
+    known, _ = first_known(energy, Deadline(share_of(clock, share)))
+    if is_closed(energy, known):
+        return Found(known.labels, known.bound)
+    return refine(energy, known, clock, heavy, reduce)
+
+
+def refine(energy: Energy, known: Known, clock: Clock, heavy: Heavy, reduce: bool = True) -> Found:
+    """Reduce, get a labeling and bound of every part, then ``heavy`` on those still open, small ones first. Never
+    worse than what is known."""
+    if not enough_time(energy, clock):
+        return Found(known.labels, known.bound, True)
+    reduced = reduce_energy(energy, Deadline(share_of(clock, FIRST_SHARE)), dead_ends=reduce)
     if reduced.constant == np.inf:
-        return Found(np.zeros(energy.n_nodes, dtype=np.int64), np.inf)
-    first = Deadline(_share(clock, FIRST_SHARE))
-    known = [first_known(part, first) for part in reduced.parts]
+        return Found(known.labels, np.inf)
+    first = Deadline(share_of(clock, FIRST_SHARE))
+    parts = [first_known(part.energy, first)[0] for part in reduced.parts]
     out_of_time = False
     for i in np.argsort([part.energy.n_entries() for part in reduced.parts], kind="stable"):
         part = reduced.parts[i].energy
-        if known[i].bound == np.inf or closed(part, known[i].labels, known[i].value, known[i].bound):
+        if is_closed(part, parts[i]):
             continue
-        if clock.left == 0.0:
+        if not enough_time(part, clock):
             out_of_time = True
             break
-        known[i], stopped = heavy(part, known[i], clock)
+        parts[i], stopped = heavy(part, parts[i], clock)
         out_of_time |= stopped
-    labels = reduced.labels([k.labels for k in known])
-    return Found(labels, reduced.bound([k.bound for k in known]), out_of_time)
+    labels = reduced.labels([part.labels for part in parts])
+    known = known.better(energy, labels, reduced.bound([part.bound for part in parts]))
+    return Found(known.labels, known.bound, out_of_time)
 
 
-def _share(clock: Clock, share: float) -> float | None:
+def share_of(clock: Clock, share: float) -> float | None:
+    """That part of the seconds left."""
     return None if clock.left is None else share * clock.left
 
 
-def first_known(part: Part, clock: Clock) -> Known:
-    """TRW-S, then ICM from its labeling."""
-    result = run_trws(part.energy, clock)
+def enough_time(energy: Energy, clock: Clock, share: float = 1.0) -> bool:
+    """Whether, in this share of the time left, it is worth while to begin with something that copies the energy."""
+    terms = energy.n_nodes + energy.n_edges + energy.n_cliques
+    needed = SECONDS_PER_TERM * terms + SECONDS_PER_ENTRY * energy.n_entries()
+    return clock.left is None or share * clock.left > needed
+
+
+def is_closed(energy: Energy, known: Known) -> bool:
+    """Whether nothing is left to do: proven optimal, or proven infeasible."""
+    return known.bound == np.inf or closed(energy, known.labels, known.value, known.bound)
+
+
+def first_known(energy: Energy, clock: Clock) -> tuple[Known, bool]:
+    """TRW-S, then ICM from its labeling unless its gap is closed; whether time ran out."""
+    result = run_trws(energy, clock)
     labels = np.asarray(result.labels, dtype=np.int64)
-    known = Known(labels, part.energy.energy(labels), float(result.bound))
-    polished, _ = improve(part.energy, clock, labels)
-    return known.better(part.energy, np.asarray(polished, dtype=np.int64), -np.inf)
-
-
+    known = Known(labels, energy.energy(labels), float(result.bound))
+    if is_closed(energy, known):
+        return known, False
+    polished, stopped = improve(energy, clock, labels)
+    return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf), result.stopped or stopped
