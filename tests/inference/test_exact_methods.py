@@ -1,0 +1,243 @@
+"""Exact methods against enumeration, bounds of the others, what they do when time runs out."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_energies import INF, KINDS, disjoint_union, minimum, tiny_energy
+
+from gapcut.inference import METHODS, Energy, Solution, solve
+from gapcut.inference.clock import Deadline
+from gapcut.inference.methods.exact import has_toulbar2, toulbar2
+from gapcut.inference.methods.linear_program import integer_program
+from gapcut.inference.methods.parts import Known
+from gapcut.inference.reduction import reduce_energy
+from gapcut.inference.shifted import integers, shifted
+
+FOREVER = Deadline(None)
+needs_toulbar2 = pytest.mark.skipif(not has_toulbar2(), reason="pytoulbar2 is not installed")
+
+
+def start(energy: Energy) -> Known:
+    labels = np.asarray(energy.native.unary_labels(), dtype=np.int64)
+    return Known(labels, energy.energy(labels), energy.independent_bound())
+
+
+def agree(found: Known | Solution, energy: Energy, best: float) -> None:
+    value = energy.energy(found.labels)
+    assert found.bound <= best <= value
+    if best == INF:
+        assert found.bound == INF
+    else:
+        scale = np.abs(energy.terms(found.labels)).sum() + 1
+        assert value - best <= 1e-12 * scale
+        assert best - found.bound <= 1e-8 * scale
+
+
+def check_all(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        energy = tiny_energy(rng, list(KINDS)[i % len(KINDS)])
+        best = minimum(energy)
+        agree(integer_program(energy, start(energy), FOREVER)[0], energy, best)
+        for method in ("auto", "brute", "ilp"):
+            agree(solve(energy, method), energy, best)
+        for method in ("bp", "icm", "lp", "trws"):
+            solution = solve(energy, method)
+            assert solution.bound <= best <= solution.energy
+        agree_reduced(energy, best)
+
+
+def agree_reduced(energy: Energy, best: float) -> None:
+    for dead_ends in (True, False):
+        reduced = reduce_energy(energy, FOREVER, dead_ends)
+        parts = [solve(part.energy, "brute") for part in reduced.parts]
+        if reduced.constant == INF:
+            assert best == INF
+            continue
+        labels = reduced.labels([part.labels for part in parts])
+        bound = reduced.bound([part.bound for part in parts])
+        assert bound <= best <= energy.energy(labels)
+        if best < INF:
+            assert energy.energy(labels) - bound <= 1e-12 * (np.abs(energy.terms(labels)).sum() + 1)
+
+
+def check_toulbar2(seed: int, count: int) -> None:
+    """Twenty tiny energies a call: the minimum of their union is the sum of their minima."""
+    rng = np.random.default_rng(seed)
+    for i in range(count // 20):
+        energies = [tiny_energy(rng, list(KINDS)[int(rng.integers(len(KINDS)))]) for _ in range(60)]
+        best = [minimum(energy) for energy in energies]
+        chosen = [k for k in range(60) if best[k] < INF or i % 10 == 9][:20]
+        union = disjoint_union([energies[k] for k in chosen])
+        least = math.fsum([best[k] for k in chosen if best[k] < INF])
+        least = INF if any(best[k] == INF for k in chosen) else least
+        found, stopped = toulbar2(union, start(union), FOREVER)
+        assert not stopped
+        assert found.bound <= least
+        if least < INF:
+            assert union.energy(found.labels) == pytest.approx(least, abs=1e-9)
+            assert found.bound == pytest.approx(least, abs=1e-9)
+        else:
+            assert found.bound == INF
+
+
+def test_methods_agree_with_enumeration() -> None:
+    check_all(0, 240)
+
+
+@needs_toulbar2
+def test_toulbar2_agrees_with_enumeration() -> None:
+    check_toulbar2(1, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_methods_agree_with_enumeration_at_length(seed: int) -> None:
+    check_all(100 + seed, 500)
+
+
+@pytest.mark.slow
+@needs_toulbar2
+@pytest.mark.parametrize("seed", range(5))
+def test_toulbar2_agrees_with_enumeration_at_length(seed: int) -> None:
+    check_toulbar2(200 + seed, 1000)
+
+
+def random_graph(rng: np.random.Generator, n: int, k: int, density: float, scale: float = 1.0) -> Energy:
+    edges = [(u, v) for u in range(n) for v in range(u) if rng.random() < density]
+    return Energy(rng.normal(size=(n, k)), edges, scale * rng.normal(size=(len(edges), k, k)))
+
+
+def check_lp(seed: int, count: int) -> None:
+    """The linear program and TRW-S bound the same relaxation, from below; the program is never lower."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        energy = random_graph(rng, int(rng.integers(5, 15)), int(rng.integers(2, 5)), 0.3, 0.4)
+        program = solve(energy, "lp")
+        messages = solve(energy, "trws", max_sweeps=2000, patience=200, least_progress=1e-4)
+        scale = abs(program.bound)
+        assert program.bound >= messages.bound - 1e-9 * scale
+        assert program.bound - messages.bound <= 1e-3 * scale
+        assert program.bound <= messages.energy
+
+
+def test_linear_program_and_message_passing_agree() -> None:
+    check_lp(2, 25)
+
+
+@pytest.mark.slow
+def test_linear_program_and_message_passing_agree_at_length() -> None:
+    check_lp(3, 100)
+
+
+def frustrated(rng: np.random.Generator, n: int, k: int) -> Energy:
+    """Random tables on a dense graph: large gaps, no hope to prove anything soon."""
+    return random_graph(rng, n, k, 0.3)
+
+
+@pytest.mark.parametrize("method", ["exact", "ilp", "auto", "lp", "bp", "trws", "icm"])
+def test_time_limit_ends_the_search_with_a_valid_answer(method: str) -> None:
+    if method == "exact" and not has_toulbar2():
+        pytest.skip("pytoulbar2 is not installed")
+    energy = frustrated(np.random.default_rng(4), 150, 6)
+    begin = time.perf_counter()
+    solution = solve(energy, method, time_limit=1.0)
+    assert time.perf_counter() - begin < 3.0  # one second on a machine of one's own; measured in benchmarks
+    assert -INF < solution.bound <= solution.energy < INF
+    assert solve(energy, method, time_limit=0.0).status == "stopped"
+
+
+@pytest.mark.parametrize("method", ["exact", "ilp"])
+def test_exact_methods_close_what_message_passing_leaves_open(method: str) -> None:
+    if method == "exact" and not has_toulbar2():
+        pytest.skip("pytoulbar2 is not installed")
+    rng = np.random.default_rng(5)
+    for _ in range(2):
+        energy = random_graph(rng, 16, 3, 0.4)
+        assert solve(energy, "trws").status == "feasible"
+        solution = solve(energy, method)
+        assert solution.status == "optimal"
+        assert solve(energy).energy == pytest.approx(solution.energy, abs=1e-9)
+
+
+def test_auto_is_no_worse_than_its_parts() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        energy = frustrated(rng, 60, 4)
+        whole = solve(energy, effort=1.0)
+        for part in ("trws", "icm"):
+            solution = solve(energy, part)
+            assert whole.energy <= solution.energy
+            assert whole.bound >= solution.bound
+
+
+def test_too_large_for_a_program_is_refused_in_one_line() -> None:
+    k = 150
+    edges = [(u, (u + s) % 101) for s in (1, 2) for u in range(101)]
+    energy = Energy(np.zeros((101, k)), edges, 1.0 - np.eye(k))
+    with pytest.raises(ValueError, match=r"method 'lp' would build .* columns, more than .*: use method='trws'"):
+        solve(energy, "lp")
+
+
+def test_settings_are_checked() -> None:
+    energy = Energy([[0, 1]])
+    for method, setting in (("bp", {"damping": 1.0}), ("bp", {"max_sweeps": 0}), ("auto", {"effort": -1.0})):
+        with pytest.raises(ValueError, match=next(iter(setting))):
+            solve(energy, method, **setting)
+
+
+def test_integers_never_exceed_the_energy() -> None:
+    """Scaled and rounded costs: a lower bound of every labeling that is not worse than the known one."""
+    rng = np.random.default_rng(7)
+    for i in range(200):
+        energy = tiny_energy(rng, list(KINDS)[i % len(KINDS)])
+        counts = energy.n_labels
+        labels = [np.array([int(rng.integers(k)) for k in counts]) for _ in range(4)]
+        values = [energy.energy(y) for y in labels]
+        terms = shifted(energy, max(values))
+        if terms is None:
+            continue
+        costs = integers(terms)
+        for y, value in zip(labels, values, strict=True):
+            if value < INF:
+                cost = costs.cost(y, counts)
+                assert cost < costs.top
+                assert terms.offset + cost / costs.scale <= value + 1e-15 * abs(value)
+                assert terms.offset + cost / costs.scale >= value - 1e-9
+
+
+def test_reported_cases(shared: Path) -> None:
+    from test_solve import case_energy
+
+    cases = json.loads((shared / "cases" / "inference.json").read_text())["cases"]
+    for case in cases:
+        if "min" not in case or "scopes3" in case:
+            continue
+        energy = case_energy(case)
+        for method in METHODS:
+            solution = solve(energy, method)
+            assert solution.bound <= case["min"] + 1e-12
+            assert solution.energy == energy.energy(solution.labels)
+            if method in ("auto", "brute", "exact", "ilp"):
+                assert solution.energy == pytest.approx(case["min"], abs=1e-12), (case["what"], method)
+                assert solution.status == "optimal"
+
+
+@needs_toulbar2
+def test_large_costs_do_not_overflow_and_models_do_not_mix() -> None:
+    """Costs of 1e13; one model after the other equals the second one alone."""
+    huge = Energy([[1e13, -1e13], [0.0, 1e-3]], [(0, 1)], [np.zeros((2, 2))])
+    found, _ = toulbar2(huge, start(Energy([[1e13, -1e13], [0.0, 1e-3]])), FOREVER)
+    assert (found.labels.tolist(), found.value) == ([1, 0], -1e13)
+    rng = np.random.default_rng(8)
+    a, b = random_graph(rng, 12, 3, 0.4), random_graph(rng, 10, 3, 0.4)
+    alone = toulbar2(b, start(b), FOREVER)[0]
+    toulbar2(a, start(a), FOREVER)
+    again = toulbar2(b, start(b), FOREVER)[0]
+    assert (alone.value, alone.bound) == (again.value, again.bound)
