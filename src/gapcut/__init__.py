@@ -6,13 +6,14 @@ from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, GraphError, GraphSet
 from gapcut.estimator import StructuredSVM
-from gapcut.inference import Energy, Solution, solve
+from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.model import ModelFileError
 from gapcut.selection import PathScores, cross_validate_path
 
 __all__ = [
     "Certificate",
     "Energy",
+    "EnergyFileError",
     "Graph",
     "GraphError",
     "GraphSet",
@@ -23,5 +24,7 @@ __all__ = [
     "__version__",
     "cross_validate_path",
     "datasets",
+    "read_energy",
     "solve",
+    "write_energy",
 ]

@@ -1,6 +1,7 @@
 """Energies and how to minimise them, with a proven lower bound in every case."""
 
 from gapcut.inference.energy import Energy
+from gapcut.inference.files import EnergyFileError, read_energy, write_energy
 from gapcut.inference.methods import METHODS
 from gapcut.inference.model import model_energy
 from gapcut.inference.persistency import RoofDual, persistency, roof_dual
@@ -11,11 +12,14 @@ __all__ = [
     "METHODS",
     "TOLERANCE",
     "Energy",
+    "EnergyFileError",
     "RoofDual",
     "Solution",
     "model_energy",
     "persistency",
+    "read_energy",
     "roof_dual",
     "solve",
     "solve_many",
+    "write_energy",
 ]

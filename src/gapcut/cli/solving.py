@@ -1,0 +1,112 @@
+"""``gapcut solve``."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console
+
+from gapcut.cli.exits import DONE, NOT_CERTIFIED
+from gapcut.cli.options import Certified, Json, check_folder
+from gapcut.cli.show import emit, number, working
+from gapcut.files import write_atomically
+from gapcut.inference import METHODS, Energy, Solution, read_energy
+from gapcut.inference import solve as solve_energy
+
+_SETTLED = ("optimal", "infeasible")
+
+
+def solve(
+    energy: Annotated[
+        Path,
+        Parameter(name="ENERGY", help="Energy: .uai, .wcsp, .cfn or OpenGM .h5, each also with .gz."),
+    ],
+    /,
+    *,
+    method: Annotated[str, Parameter(name="--method", help=f"{', '.join(METHODS)}.")] = "auto",
+    time_limit: Annotated[
+        float | None, Parameter(name="--time-limit", help="Stop after so many seconds.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name="--out",
+            help="Write the labeling: one label number a line, or .npz with energy, bound, gap and status.",
+        ),
+    ] = None,
+    evidence: Annotated[
+        Path | None, Parameter(name="--evidence", help="UAI evidence file: labels known beforehand.")
+    ] = None,
+    certified: Certified = False,
+    as_json: Json = False,
+) -> int:
+    """Minimise an energy and print energy, proven bound, gap and time."""
+    if out is not None:
+        check_folder(out)
+    with working(f"reading {energy} ..."):
+        problem = read_energy(energy, evidence)
+    with working("solving ..."):
+        found = solve_energy(problem, method=method, time_limit=time_limit)
+    if out is not None:
+        write_atomically(out, lambda file: _write_labels(file, out, found))
+    document = _document(problem, found, out)
+    emit(document, as_json, lambda console: _show(console, document))
+    return DONE if found.status in _SETTLED or not certified else NOT_CERTIFIED
+
+
+def _write_labels(file: IO[bytes], out: Path, found: Solution) -> None:
+    if out.suffix.lower() != ".npz":
+        file.write("".join(f"{label}\n" for label in found.labels).encode())
+        return
+    np.savez_compressed(
+        file,
+        allow_pickle=False,
+        labels=found.labels,
+        energy=np.float64(found.energy),
+        bound=np.float64(found.bound),
+        gap=np.float64(found.gap),
+        status=np.array(found.status),
+    )
+
+
+def _document(problem: Energy, found: Solution, out: Path | None) -> dict[str, Any]:
+    labels = problem.n_labels
+    return {
+        "nodes": problem.n_nodes,
+        "edges": problem.n_edges,
+        "cliques": problem.n_cliques,
+        "labels": [int(labels.min()), int(labels.max())] if len(labels) else [0, 0],
+        "energy": found.energy,
+        "bound": found.bound,
+        "gap": found.gap,
+        "status": found.status,
+        "seconds": found.seconds,
+        "labeling": found.labels,
+        "out": None if out is None else str(out),
+    }
+
+
+def _show(console: Console, document: dict[str, Any]) -> None:
+    few, many = document["labels"]
+    cliques = f", {document['cliques']:,} cliques" if document["cliques"] else ""
+    labels = f"{many}" if few == many else f"{few}-{many}"
+    console.print(
+        f"problem      {document['nodes']:,} nodes, {document['edges']:,} edges{cliques}, {labels} labels"
+    )
+    console.print(f"energy       {_exact(document['energy'])}")
+    console.print(f"bound        {_exact(document['bound'])}")
+    console.print(f"gap          {number(document['gap'])}, {document['status']}")
+    console.print(f"time         {document['seconds']:.3f} s")
+    if document["out"]:
+        console.print(f"written      {document['out']}")
+
+
+def _exact(value: float) -> str:
+    return f"{value:.10g}" if math.isfinite(value) else str(value)
+
+
+COMMANDS = (solve,)

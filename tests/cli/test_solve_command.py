@@ -1,0 +1,110 @@
+"""``gapcut solve``: output, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from gapcut import Energy, write_energy
+
+pytest.importorskip("cyclopts")
+pytest.importorskip("rich")
+from gapcut.cli import main
+
+LABELS, MINIMUM = [1, 0, 2], -3.5
+
+
+@pytest.fixture
+def file(tmp_path):
+    unaries = [[0.0, -1.0], [0.0, 0.5], [0.0, 0.0, -0.5]]
+    tables = [[[0.0, 0.0], [-2.0, np.inf]], np.zeros((2, 3))]
+    path = tmp_path / "e.cfn"
+    write_energy(Energy(unaries, [[0, 1], [1, 2]], tables), path)
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        code = main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_solve_prints_energy_bound_gap_status_and_time(file, run):
+    code, out, err = run("solve", file)
+    assert (code, err) == (0, "")
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert lines["problem"] == "3 nodes, 2 edges, 2-3 labels"
+    assert lines["energy"] == "-3.5"
+    assert float(lines["bound"]) == pytest.approx(MINIMUM)
+    assert lines["gap"].endswith("optimal")
+    assert lines["time"].endswith(" s")
+
+
+def test_solve_json(file, run):
+    code, out, _ = run("solve", file, "--json", "--method", "brute")
+    document = json.loads(out)
+    assert code == 0
+    assert document["energy"] == MINIMUM
+    assert document["labeling"] == LABELS
+    assert document["status"] == "optimal"
+    assert document["bound"] <= MINIMUM
+
+
+def test_solve_writes_the_labeling(file, run, tmp_path):
+    assert run("solve", file, "--out", tmp_path / "labels.txt")[0] == 0
+    assert (tmp_path / "labels.txt").read_text() == "1\n0\n2\n"
+    assert run("solve", file, "--out", tmp_path / "labels.npz")[0] == 0
+    with np.load(tmp_path / "labels.npz") as arrays:
+        assert arrays["labels"].tolist() == LABELS
+        assert arrays["energy"] == MINIMUM
+        assert str(arrays["status"]) == "optimal"
+
+
+def test_solve_with_evidence(file, run, tmp_path):
+    evidence = tmp_path / "e.evid"
+    evidence.write_text("1 0 0")
+    document = json.loads(run("solve", file, "--evidence", evidence, "--json")[1])
+    assert document["labeling"] == [0, 0, 2]
+    assert document["energy"] == -0.5
+
+
+def test_certified_asks_for_a_closed_gap(run, tmp_path):
+    frustrated = tmp_path / "e.uai"
+    write_energy(Energy([[0.0, 1.0], [1.0, 0.0]], [[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]]), frustrated)
+    assert run("solve", frustrated, "--certified")[0] == 0
+    assert run("solve", frustrated, "--method", "icm", "--certified")[0] == 1
+    assert run("solve", frustrated, "--method", "icm")[0] == 0
+
+
+def test_infeasible_is_said_and_proven(run, tmp_path):
+    path = tmp_path / "e.h5"
+    pytest.importorskip("h5py")
+    write_energy(Energy([[np.inf, np.inf]]), path)
+    code, out, _ = run("solve", path, "--certified")
+    assert code == 0
+    assert "infeasible" in out
+    assert json.loads(run("solve", path, "--json")[1])["energy"] is None
+
+
+def test_bad_use_is_one_line_and_exit_2(file, run, tmp_path):
+    broken = tmp_path / "broken.uai"
+    broken.write_text("MARKOV\n2\n2 x\n")
+    for arguments, message in [
+        (["solve", broken], "broken.uai:3: expected the label count"),
+        (["solve", tmp_path / "none.uai"], "No such file"),
+        (["solve", tmp_path], "must end with"),
+        (["solve", file, "--method", "magic"], "unknown method 'magic'"),
+        (["solve", file, "--time-limit", "-1"], "time_limit"),
+        (["solve", file, "--out", tmp_path / "no" / "l.txt"], "no such folder"),
+        (["solve"], "ENERGY"),
+    ]:
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert len(err.splitlines()) == 1
