@@ -6,40 +6,14 @@
 #include <stdexcept>
 #include <string>
 
-#include "arrays.hpp"
 #include "gapcut/infer/icm.hpp"
 #include "gapcut/infer/tables.hpp"
 #include "gapcut/infer/trws.hpp"
+#include "pairwise_energy.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
 namespace {
-
-using infer::EnergyView;
-
-// Keeps the arrays alive that the view looks at.
-struct PairwiseEnergy {
-    In1<std::int32_t> labels;
-    In1<std::int64_t> unary_at;
-    In1<double> unary;
-    In1<std::int32_t> tail, head;
-    In1<std::int64_t> table_at;
-    In1<double> tables;
-    EnergyView view;
-
-    PairwiseEnergy(In1<std::int32_t> labels_, In1<std::int64_t> unary_at_, In1<double> unary_,
-                   In1<std::int32_t> tail_, In1<std::int32_t> head_, In1<std::int64_t> table_at_, In1<double> tables_)
-        : labels(std::move(labels_)), unary_at(std::move(unary_at_)), unary(std::move(unary_)), tail(std::move(tail_)),
-          head(std::move(head_)), table_at(std::move(table_at_)), tables(std::move(tables_)) {
-        view = {span(labels), span(unary_at), span(unary), span(tail), span(head), span(table_at), span(tables)};
-        infer::check(view);
-    }
-
-    template <class T>
-    static std::span<const T> span(const In1<T>& a) {
-        return {a.data(), a.size()};
-    }
-};
 
 std::span<const std::int32_t> as_span(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
 

@@ -10,5 +10,6 @@ NB_MODULE(_core, m) {
     bind_one_hot(m);
     bind_learn(m);
     bind_infer(m);
+    bind_qpbo(m);
     bind_primal_dual(m);
 }

@@ -50,10 +50,21 @@ void MaxFlow::plant_roots() {
     }
 }
 
-std::int64_t MaxFlow::solve() {
+bool MaxFlow::should_stop() {
+    if (complete_ && --until_ask_ < 0) {
+        until_ask_ = kAugmentationsPerAsk;
+        complete_ = !(*stop_ && (*stop_)());
+    }
+    return !complete_;
+}
+
+std::int64_t MaxFlow::solve(const StopTest& stop) {
     build_adjacency();
     original_excess_ = excess_;
     flow_ = 0;
+    stop_ = &stop;
+    until_ask_ = kAugmentationsPerAsk;
+    complete_ = true;
     plant_roots();
     // The smaller frontier is cheaper to grow. A tree that cannot grow is cut off: the flow is maximum.
     bool source_done = false, sink_done = false;
@@ -62,6 +73,7 @@ std::int64_t MaxFlow::solve() {
             source_done = !grow_one_level<Tree::source>();
         else
             sink_done = !grow_one_level<Tree::sink>();
+        if (!complete_) return flow_;
     }
     on_source_side_.resize(static_cast<std::size_t>(n_));
     for (std::int32_t v = 0; v < n_; ++v) on_source_side_[v] = source_done ? distance_[v] > 0 : distance_[v] >= 0;
@@ -91,6 +103,7 @@ bool MaxFlow::grow_one_level() {
                 next_frontier_[side].push_back(v);
                 ++a;
             } else {
+                if (should_stop()) return false;
                 augment(T == Tree::source ? a : arcs_[a].reverse);  // then look at the same arc again
             }
         }

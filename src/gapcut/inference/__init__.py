@@ -3,7 +3,19 @@
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods import METHODS
 from gapcut.inference.model import model_energy
+from gapcut.inference.persistency import RoofDual, persistency, roof_dual
 from gapcut.inference.solution import TOLERANCE, Solution
 from gapcut.inference.solve import solve, solve_many
 
-__all__ = ["METHODS", "TOLERANCE", "Energy", "Solution", "model_energy", "solve", "solve_many"]
+__all__ = [
+    "METHODS",
+    "TOLERANCE",
+    "Energy",
+    "RoofDual",
+    "Solution",
+    "model_energy",
+    "persistency",
+    "roof_dual",
+    "solve",
+    "solve_many",
+]

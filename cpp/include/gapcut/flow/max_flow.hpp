@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "gapcut/parallel.hpp"
+
 namespace gapcut {
 
 class MaxFlow {
@@ -31,9 +33,20 @@ public:
     }
 
     // Flow value over the net capacities given: min(source side, sink side) that cancels inside one node is not counted.
-    std::int64_t solve();
+    // stop() is asked now and then: when it turns true, the value of the flow so far is returned, a lower bound of the
+    // minimum cut, and complete() is false: there is no cut.
+    std::int64_t solve(const StopTest& stop = {});
+    bool complete() const { return complete_; }
 
-    // After solve(): whether the node is on the source side of the minimum cut found.
+    // After a complete solve(): calls f(i, j) for every arc i -> j, between nodes, that could carry more.
+    template <class F>
+    void for_residual_arcs(F&& f) const {
+        for (std::int32_t v = 0; v < n_; ++v)
+            for (std::int32_t a = first_[v]; a < first_[v + 1]; ++a)
+                if (arcs_[a].residual > 0) f(v, arcs_[a].head);
+    }
+
+    // After a complete solve(): whether the node is on the source side of the minimum cut found.
     bool source_side(std::int32_t node) const { return on_source_side_[node] != 0; }
 
 private:
@@ -48,6 +61,9 @@ private:
     };
     enum class Tree : std::int8_t { source = 1, sink = -1 };
 
+    static constexpr std::int32_t kAugmentationsPerAsk = 64;
+
+    bool should_stop();
     void build_adjacency();
     void plant_roots();
     template <Tree T>
@@ -97,6 +113,9 @@ private:
     std::int32_t level_[2] = {1, 1};                            // deepest complete level of each tree
     bool growing_source_ = true;
     std::int64_t flow_ = 0;
+    const StopTest* stop_ = nullptr;
+    std::int32_t until_ask_ = 0;
+    bool complete_ = true;
 };
 
 }  // namespace gapcut

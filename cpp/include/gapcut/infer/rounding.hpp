@@ -19,6 +19,15 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // At most the exact result of the operation that gave t; +inf stays +inf.
 inline double down(double t) { return t * (t < 0.0 ? kAbove : kBelow); }
 
+// The largest double at most a - b; exact wherever the difference is a double. Requires finite b, a finite or +inf.
+inline double difference_below(double a, double b) {
+    if (a == kInfinity) return a;
+    const double d = a - b;
+    const double part = d - a;
+    const double error = (a - (d - part)) - (b + part);  // Knuth's two-sum: a - b = d + error
+    return error < 0.0 ? std::nextafter(d, -kInfinity) : d;
+}
+
 // A lower bound of a long sum, tight to a few units in the last place: the errors of the additions are exact
 // (Knuth's two-sum) and summed beside it; `magnitude_` bounds what that second sum may have lost.
 class LowerSum {

@@ -9,10 +9,14 @@ from types import MappingProxyType
 from gapcut.inference.methods.auto import auto
 from gapcut.inference.methods.base import Clock, Method
 from gapcut.inference.methods.brute import brute
+from gapcut.inference.methods.expansion import expansion
 from gapcut.inference.methods.icm import icm
+from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.trws import trws
 
-METHODS: Mapping[str, Method] = MappingProxyType({"auto": auto, "brute": brute, "icm": icm, "trws": trws})
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {"auto": auto, "brute": brute, "expansion": expansion, "icm": icm, "qpbo": qpbo, "trws": trws}
+)
 
 
 def find_method(name: str, settings: Iterable[str]) -> Method:

@@ -1,0 +1,108 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "gapcut/infer/fusion.hpp"
+#include "gapcut/infer/qpbo.hpp"
+#include "pairwise_energy.hpp"
+#include "topics.hpp"
+
+namespace gapcut::bindings {
+namespace {
+
+using infer::EnergyView;
+using infer::Qpbo;
+using Start = std::optional<In1<std::uint8_t>>;
+
+// Labels, which are strong, the bound, whether time ran out.
+nb::tuple solved(Qpbo& q, const Start& start, std::optional<double> time_left) {
+    {
+        const StopTest stop = stop_test(time_left);
+        const nb::gil_scoped_release release;
+        q.solve(start ? std::span<const std::uint8_t>(start->data(), start->size()) : std::span<const std::uint8_t>{},
+                stop);
+    }
+    return nb::make_tuple(to_array(std::vector(q.labels())), to_array(std::vector(q.strong())), q.bound(), q.stopped());
+}
+
+// Variables are the nodes. One with a single label is no choice: its terms go to its neighbours, and nothing in the
+// function depends on its variable, which is set to 0 by a unary.
+void add_energy(Qpbo& q, const EnergyView& e) {
+    q.reset(static_cast<std::int32_t>(e.n_nodes()));
+    for (std::int64_t u = 0; u < e.n_nodes(); ++u) {
+        if (e.labels[u] > 2)
+            throw std::invalid_argument("roof duality takes at most two labels a node, but node " + std::to_string(u) +
+                                        " has " + std::to_string(e.labels[u]));
+        const double* own = e.unary_of(u);
+        if (e.labels[u] == 2)
+            q.add_unary(static_cast<std::int32_t>(u), own[0], own[1]);
+        else
+            q.add_constant(own[0]);
+    }
+    for (std::int64_t i = 0; i < e.n_edges(); ++i) {
+        const std::int32_t u = e.tail[i], v = e.head[i];
+        const double* t = e.table_of(i);
+        if (e.labels[u] == 2 && e.labels[v] == 2)
+            q.add_pair(u, v, {t[0], t[1], t[2], t[3]});
+        else if (e.labels[u] == 1 && e.labels[v] == 1)
+            q.add_constant(t[0]);
+        else
+            q.add_unary(e.labels[u] == 2 ? u : v, t[0], t[1]);
+    }
+}
+
+nb::tuple roof_dual_energy(const PairwiseEnergy& e, const Start& start, std::optional<double> time_left) {
+    Qpbo q;
+    add_energy(q, e.view);
+    return solved(q, start, time_left);
+}
+
+nb::tuple roof_dual(const In2<double>& unary, const In2<std::int32_t>& pairs, const In2<double>& tables,
+                    const Start& start, std::optional<double> time_left) {
+    if (unary.shape(1) != 2) throw std::invalid_argument("unary must be (n, 2)");
+    if (pairs.shape(1) != 2 || tables.shape(1) != 4 || pairs.shape(0) != tables.shape(0))
+        throw std::invalid_argument("pairs must be (m, 2) and tables (m, 4)");
+    Qpbo q;
+    q.reset(static_cast<std::int32_t>(unary.shape(0)));
+    for (std::size_t i = 0; i < unary.shape(0); ++i) q.add_unary(static_cast<std::int32_t>(i), unary(i, 0), unary(i, 1));
+    for (std::size_t p = 0; p < pairs.shape(0); ++p) {
+        const std::int32_t i = pairs(p, 0), j = pairs(p, 1);
+        if (i < 0 || j < 0 || i == j || static_cast<std::size_t>(std::max(i, j)) >= unary.shape(0))
+            throw std::invalid_argument("pair " + std::to_string(p) + " does not join two different variables");
+        q.add_pair(i, j, {tables(p, 0), tables(p, 1), tables(p, 2), tables(p, 3)});
+    }
+    return solved(q, start, time_left);
+}
+
+nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, const In2<std::int32_t>& proposals,
+                    int max_rounds, std::optional<double> time_left) {
+    std::vector<std::vector<std::int32_t>> rows;
+    for (std::size_t p = 0; p < proposals.shape(0); ++p)
+        rows.emplace_back(proposals.data() + p * proposals.shape(1), proposals.data() + (p + 1) * proposals.shape(1));
+    infer::ExpansionResult r;
+    {
+        const StopTest stop = stop_test(time_left);
+        std::vector<std::int32_t> labels = to_vector(start);
+        const nb::gil_scoped_release release;
+        r = infer::expansion(e.view, std::move(labels), rows, max_rounds, stop);
+    }
+    return nb::make_tuple(to_array(std::move(r.labels)), r.moves, r.improvements, r.stopped);
+}
+
+}  // namespace
+
+void bind_qpbo(nb::module_& m) {
+    using namespace nb::literals;
+    m.def("roof_dual", &roof_dual, "unary"_a, "pairs"_a, "tables"_a, "start"_a.none(), "time_left"_a.none(),
+          "(n,) int8 labels 0, 1, -1 (unlabelled), (n,) uint8 strong, bound, stopped; tables (m, 4): entry 2 x_i + x_j.");
+    m.def("roof_dual_energy", &roof_dual_energy, "energy"_a, "start"_a.none(), "time_left"_a.none(),
+          "The same for an energy with at most two labels a node.");
+    m.def("expansion", &expansion, "energy"_a, "start"_a, "proposals"_a, "max_rounds"_a, "time_left"_a.none(),
+          "(V,) int32 labels, moves, improvements, stopped; proposals (P, V).");
+}
+
+}  // namespace gapcut::bindings

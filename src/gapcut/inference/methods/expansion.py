@@ -1,0 +1,50 @@
+"""Alpha-expansion and fusion moves solved by roof duality, so that tables may be arbitrary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.inference.clock import Deadline
+from gapcut.inference.energy import Energy
+from gapcut.inference.methods.base import Clock
+from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.trws import run_trws
+from gapcut.inference.solution import Found, closed
+from gapcut.typing import Int32Array
+
+SHARE = 0.4
+"""Of the time left, what message passing may take before the moves."""
+
+
+def expansion(
+    energy: Energy, clock: Clock, *, start: Any = None, proposals: Any = None, max_rounds: int = 100
+) -> Found:
+    """Moves in which each node keeps its label or takes another: the energy never rises.
+
+    From ``start`` ((V,) labels; by default the labeling of TRW-S) through ICM, fused with the labelings of TRW-S
+    and of ICM from the unary minima and with all ``proposals`` ((P, V) labels); then every label is expanded in
+    turn (Boykov, Veksler, Zabih 2001; roof duality decides, undecided nodes keep their label) until none helps,
+    at most ``max_rounds`` times each. The bound is that of TRW-S.
+    """
+    if max_rounds < 0:
+        raise ValueError(f"max_rounds must be at least 0, got {max_rounds}")
+    given = [] if proposals is None else [energy.check_labels(p) for p in proposals]
+    first = None if start is None else energy.check_labels(start)
+    share = None if clock.left is None else SHARE * clock.left
+    message = run_trws(energy, Deadline(share))
+    found = np.asarray(message.labels, dtype=np.int32)
+    labels = found if first is None else first
+    if message.bound == np.inf or closed(energy, found, energy.energy(found), message.bound):
+        return Found(found, message.bound)
+    labels, stopped = improve(energy, clock, labels)
+    local, _ = improve(energy, clock, energy.native.unary_labels())
+    rows = _stack([found, local, *given], energy.n_nodes)
+    labels, _, _, moves_stopped = _core.expansion(energy.native, labels, rows, max_rounds, clock.left)
+    return Found(labels, message.bound, stopped or moves_stopped or message.stopped)
+
+
+def _stack(rows: list[Int32Array], n_nodes: int) -> Int32Array:
+    return np.ascontiguousarray(rows, dtype=np.int32).reshape(-1, n_nodes)

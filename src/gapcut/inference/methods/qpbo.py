@@ -1,0 +1,69 @@
+"""Roof duality for binary energies (Kolmogorov and Rother 2007): bound, persistent labels, and a full labeling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.inference.energy import Energy
+from gapcut.inference.methods.base import Clock
+from gapcut.inference.methods.icm import improve
+from gapcut.inference.persistency import RoofDual, persistency
+from gapcut.inference.solution import Found, closed
+from gapcut.typing import Int32Array
+
+
+def qpbo(
+    energy: Energy, clock: Clock, *, start: Any = None, improve_rounds: int = 20, random_state: int = 0
+) -> Found:
+    """Bound and persistent labels by roof duality; exact where every node gets a label, as in submodular energies.
+
+    Nodes that get none keep the label of ``start`` ((V,) labels; by default the unary minima) after ICM; then
+    ``improve_rounds`` times a random half of them is let loose given the others (the idea of QPBO-I, Rother et
+    al. 2007). At most two labels a node, ``ValueError`` otherwise. See ``gapcut.inference.persistency`` for the
+    labels that are proven.
+    """
+    _refuse_many_labels(energy)
+    if improve_rounds < 0:
+        raise ValueError(f"improve_rounds must be at least 0, got {improve_rounds}")
+    labels, stopped = improve(energy, clock, energy.native.unary_labels() if start is None else start)
+    dual = persistency(energy, start=labels, time_left=clock.left)
+    bound = max(dual.bound, energy.native.independent_bound())
+    labels = _better(energy, labels, np.where(dual.labelled, dual.values, labels).astype(np.int32))
+    stopped = stopped or dual.stopped
+    if bound < np.inf and not dual.labelled.all() and not stopped:
+        labels, stopped = _let_loose(energy, clock, labels, dual, bound, improve_rounds, random_state)
+    return Found(labels, bound, stopped)
+
+
+def _refuse_many_labels(energy: Energy) -> None:
+    many = np.flatnonzero(energy.n_labels > 2)
+    if len(many):
+        u = int(many[0])
+        raise ValueError(
+            f"method 'qpbo' takes at most two labels a node, but node {u} has {energy.n_labels[u]}: "
+            "use method='expansion'"
+        )
+
+
+def _better(energy: Energy, a: Int32Array, b: Int32Array) -> Int32Array:
+    return b if energy.energy(b) <= energy.energy(a) else a
+
+
+def _let_loose(
+    energy: Energy, clock: Clock, labels: Int32Array, dual: RoofDual, bound: float, rounds: int, seed: int
+) -> tuple[Int32Array, bool]:
+    """Fusion with random flips of unlabelled nodes; the energy never rises."""
+    labels, stopped = improve(energy, clock, labels)
+    rng = np.random.default_rng(seed)
+    loose = np.flatnonzero(~dual.labelled)
+    for _ in range(rounds):
+        if stopped or closed(energy, labels, energy.energy(labels), bound):
+            break
+        proposal = labels.copy()
+        flipped = loose[rng.random(len(loose)) < 0.5]
+        proposal[flipped] = 1 - proposal[flipped]
+        labels, _, _, stopped = _core.expansion(energy.native, labels, proposal[None, :], 0, clock.left)
+    return labels, stopped
