@@ -54,14 +54,18 @@ struct AugmentedGraphs {
         return static_cast<std::size_t>(offset[graph + 1] - offset[graph]);
     }
 
-    nb::tuple energy(const In1<double>& weights, std::int32_t graph) const {
+    nb::tuple energy(const In1<double>& weights, std::int32_t graph, bool binary) const {
         check(graph);
+        const Problem& p = one_hot.problem();
         const OneHotWeights w = one_hot.prepare(span(weights));
         std::vector<double> gains;
         one_hot.gains(w, graph, gains);
+        if (binary)  // loss_u (1 - 2 y_uk) an indicator, in place of 2 loss_u a wrong label
+            for (std::size_t i = 0; i < gains.size(); ++i)
+                gains[i] -= p.loss[p.node_offset[graph] + static_cast<std::int64_t>(i) / w.width];
         GraphEnergy e;
         e.set(one_hot, w, graph, gains);
-        const auto K = static_cast<std::size_t>(one_hot.problem().n_labels), edges = e.tail.size();
+        const auto K = static_cast<std::size_t>(p.n_labels), edges = e.tail.size();
         std::vector<std::int64_t> ends(2 * edges);
         for (std::size_t i = 0; i < edges; ++i) ends[2 * i] = e.tail[i], ends[2 * i + 1] = e.head[i];
         return nb::make_tuple(to_array(std::move(e.unary), {nodes(graph), K}), to_array(std::move(ends), {edges, 2}),
@@ -130,8 +134,18 @@ void bind_one_hot(nb::module_& m) {
     m.def("first_cyclic_graph", &first_cyclic_graph, "problem"_a, "Index of the first graph with a cycle, -1 if all are forests.");
     nb::class_<AugmentedGraphs>(m, "AugmentedGraphs", "Graphs of the one-hot problem as energies, and planes of their labelings.")
         .def(nb::init<const Problem&>(), "problem"_a, nb::keep_alive<1, 2>())
-        .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a,
-             "Unary (V, K), edges (E, 2), tables (E, K, K) to minimise, and what rounding can hide.")
+        .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a, "binary"_a = false,
+             "Unary (V, K), edges (E, 2), tables (E, K, K) to minimise, and what rounding can hide; binary: with the loss of "
+             "independent indicators.")
+        .def(
+            "truth",
+            [](const AugmentedGraphs& a, std::int32_t graph) {
+                a.check(graph);
+                const Problem& p = a.one_hot.problem();
+                return to_array(std::vector<std::int32_t>(p.labels.begin() + p.node_offset[graph],
+                                                          p.labels.begin() + p.node_offset[graph + 1]));
+            },
+            "graph"_a, "True labels (V,).")
         .def("plane", &AugmentedGraphs::plane, "graph"_a, "labels"_a, "Plane (dim,) and loss of a labeling.")
         .def("fractional_plane", &AugmentedGraphs::fractional_plane, "graph"_a, "z"_a, "m"_a.none() = nb::none(),
              "The same for shares of labels (V, K) and of label pairs (E, K, K; default: products).");
