@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -83,9 +84,9 @@ class Schedule:
 
     def next(self, now: int, wait: float) -> None:
         """Geometric steps, shorter where the target is predicted (``wait``) to be met before."""
-        self.due = min(now + LONGEST, math.ceil(GROWTH * now))
+        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
         if wait < math.inf:
-            self.due = now + max(math.ceil(0.15 * now), min(80, math.ceil(1.05 * wait)))
+            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * wait)))
 
     def stalled(self, now: int) -> bool:
         """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
@@ -116,6 +117,15 @@ class Steps:
         """Another C from the state reached."""
         self.state.set_trade_off(C)
         self._start(self.problem.with_C(C))
+
+    def start_from(self, arrays: Mapping[str, Any]) -> None:
+        """The native state of another run, at this problem's C; left as it is where sizes differ."""
+        try:
+            self.state.restore(dict(arrays))
+        except ValueError:
+            return
+        self.state.set_trade_off(self.problem.C)
+        self.schedule = Schedule(began=self.state.iterations, due=0)
 
     def advance(self, session: Session) -> None:
         due = self.schedule.began + self.schedule.due
@@ -177,9 +187,13 @@ class Steps:
         core, C = self.problem.core, self.problem.C
         return self.mender.run(core, labels, C, sweeps, worthwhile, seed, left)
 
+    def state_arrays(self) -> dict[str, Any]:
+        """A copy of the native state."""
+        return dict(self.state.snapshot())
+
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and plain numbers from which :meth:`restore` goes on."""
-        arrays = dict(self.state.snapshot())
+        arrays = self.state_arrays()
         if self.best_labels is not None:
             arrays["best_labels"] = self.best_labels
         return arrays, asdict(self.schedule)
