@@ -131,7 +131,6 @@ void bind_one_hot(nb::module_& m) {
     m.def("tree_labeler", &tree, "problem"_a, "threads"_a, nb::keep_alive<0, 1>());
     m.def("message_labeler", &message, "problem"_a, "threads"_a, "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, nb::keep_alive<0, 1>());
-    m.def("first_cyclic_graph", &first_cyclic_graph, "problem"_a, "Index of the first graph with a cycle, -1 if all are forests.");
     nb::class_<AugmentedGraphs>(m, "AugmentedGraphs", "Graphs of the one-hot problem as energies, and planes of their labelings.")
         .def(nb::init<const Problem&>(), "problem"_a, nb::keep_alive<1, 2>())
         .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a, "binary"_a = false,

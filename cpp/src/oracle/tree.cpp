@@ -138,11 +138,6 @@ Forests Forests::of(const Problem& p) {
     return f;
 }
 
-std::int64_t first_cyclic_graph(const Problem& problem) {
-    Forests f;
-    return walk(problem, f).graph;
-}
-
 std::unique_ptr<GraphSolver> make_tree_solver(std::shared_ptr<const Forests> forests) {
     return std::make_unique<TreeSolver>(std::move(forests));
 }

@@ -72,7 +72,7 @@ class Block:
         total, added = _ask(session, cache, w)
         session.passes += 1
         session.calls += session.problem.n_graphs
-        bounds.offer_primal(w, total, session.oracle.exact)
+        session.offer_primal(w, total)
         if not session.target_met:
             try:
                 cache.sweep(self.inner * _gap(session, w, total), self.max_sweeps, clock.left)

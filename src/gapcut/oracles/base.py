@@ -45,6 +45,9 @@ class Oracle(Protocol):
     exact: bool
     """Whether the labelings are maximisers (up to the rounding inside ``bounds``)."""
 
+    feasible: bool
+    """Whether every plane is one of that problem's labelings, or a mixture of them; else no lower bound holds."""
+
     solves: ProblemName
     """The learning problem whose inner maximum ``bounds`` bound and whose labelings the planes are made of."""
 

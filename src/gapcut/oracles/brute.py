@@ -41,6 +41,7 @@ class BruteOracle:
     """
 
     exact = True
+    feasible = True
     solves: ProblemName = "relaxed binary"
 
     def __init__(

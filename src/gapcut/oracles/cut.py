@@ -26,6 +26,7 @@ class CutOracle:
     """
 
     exact = True
+    feasible = True
     solves: ProblemName = "relaxed binary"
 
     def __init__(self, problem: LearningProblem, n_threads: int = 1, *, persistency: bool = True) -> None:

@@ -15,6 +15,7 @@ from gapcut.typing import FloatArray, IntArray
 class _Labeler:
     """What both share: one label a node, pairwise weights of any sign, the loss ``rho/|V|`` a wrong node."""
 
+    feasible = True
     solves: ProblemName = "one-hot"
 
     def __init__(self, problem: LearningProblem, native: _core.Labeler) -> None:

@@ -50,6 +50,7 @@ class LoopedOracle(ABC):
     """Solves graph by graph, in ``n_threads`` threads; answers do not depend on their number."""
 
     exact = False
+    feasible = True
     solves: ProblemName = "one-hot"
     binary = False
     """Whether labels are independent indicators, each with its own loss (Eq. 14)."""

@@ -24,7 +24,9 @@ class RoofOracle(LoopedOracle):
     share of a label pair of which both ends are open: ``"product"`` 1/4; ``"score"`` 1/2 where the score
     ``w^{kl}.phi`` is positive, else 0 (the optimum of the linear program behind roof duality); ``"energy"`` the
     same with the opposite sign, as the rounding rule is printed in the literature. The bound of roof duality
-    says nothing about the one-hot problem, so none is reported.
+    says nothing about the one-hot problem, so none is reported. Products are the mean over independent
+    indicators, so their planes are mixtures of labelings; those of the other rules are not, and with them not
+    even a lower bound is left.
     """
 
     solves: ProblemName = "relaxed binary"
@@ -35,6 +37,7 @@ class RoofOracle(LoopedOracle):
         if rule not in ("product", "score", "energy"):
             raise ValueError(f"rule={rule!r} is unknown: use 'product', 'score' or 'energy'")
         self._rule = rule
+        self.feasible = rule == "product"
 
     def answer(self, graph: int, energy: AugmentedEnergy, clock: Deadline) -> Answer:
         """One roof dual over all indicators of the graph."""

@@ -24,9 +24,6 @@ struct Forests {
     static Forests of(const Problem& problem);
 };
 
-// The first graph with a cycle, -1 if all are forests.
-std::int64_t first_cyclic_graph(const Problem& problem);
-
 std::unique_ptr<GraphSolver> make_tree_solver(std::shared_ptr<const Forests> forests);
 
 }  // namespace gapcut
