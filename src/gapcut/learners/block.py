@@ -86,8 +86,9 @@ class Block:
         """All graphs at ``w``: planes into the cache, made for the first of them; their means; how many were new."""
         n, added = session.problem.n_graphs, 0
         plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0
-        for first in range(0, n, _CHUNK):
-            graphs = np.arange(first, min(n, first + _CHUNK), dtype=np.int32)
+        chunk = int(np.clip(_CHUNK_BYTES // (8 * len(w) + 1), *_CHUNK))
+        for first in range(0, n, chunk):
+            graphs = np.arange(first, min(n, first + chunk), dtype=np.int32)
             answer = session.oracle.evaluate(w, graphs.tolist(), session.clock.left)
             if cache is None:
                 cache = self._make_cache(session.problem, answer.planes)
@@ -135,7 +136,8 @@ _SPARSE_BELOW = 0.2  # share of entries that are not zero
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
 _FADED = 1e-3
 _PATIENCE = 8  # passes without a new plane or a better bound before rounding is blamed
-_CHUNK = 256  # graphs whose planes are in memory beside the cache
+_CHUNK = 32, 256  # graphs, least and most, whose planes are in memory beside the cache
+_CHUNK_BYTES = 2**20  # of them; what fits the processor's own memory need not be cleared and fetched again
 
 
 def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:

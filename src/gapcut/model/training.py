@@ -141,7 +141,7 @@ def make_learner(settings: Settings) -> Learner:
     if settings.learner == "cutting-plane":
         return CuttingPlane(qp=settings.qp)
     if settings.learner == "block":
-        return Block(seed=settings.draw_seed())
+        return _block(settings)
     if settings.learner == "frank-wolfe":
         return FrankWolfe(seed=settings.draw_seed())
     if settings.learner == "subgradient":
@@ -155,6 +155,13 @@ class Carried:
 
     fingerprint: str
     state: Mapping[str, Any]
+
+
+def _block(settings: Settings) -> Block:
+    """One-hot planes differ more from pass to pass than the cut's: bolder steps took a fifth less time on letters."""
+    if settings.oracle in ("cut", "brute"):
+        return Block(seed=settings.draw_seed())
+    return Block(stabilisation=0.4, inner=0.5, seed=settings.draw_seed())
 
 
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:

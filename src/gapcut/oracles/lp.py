@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from gapcut.engines import OutOfTime
 from gapcut.inference.clock import Deadline
@@ -43,6 +42,8 @@ Messages = tuple[FloatArray, FloatArray]
 
 def _solve(energy: AugmentedEnergy, clock: Deadline) -> tuple[FloatArray, FloatArray, Messages]:
     """Shares of labels and of label pairs inside the polytope, and multipliers of the agreement."""
+    from scipy.optimize import linprog  # slow to import, and few need it
+
     n_nodes, n_labels = energy.unary.shape
     n_edges = len(energy.edges)
     options = {} if clock.left is None else {"time_limit": max(clock.left, 1e-3)}
