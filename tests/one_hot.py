@@ -67,7 +67,9 @@ def tiny_one_hot(
             rng, int(rng.integers(1, largest + 1)), int(rng.integers(0, 8)), node_dim, edge_dim
         )
         if free and rng.random() < 0.5:
-            graph.edge_features = graph.edge_features * rng.choice([-1.0, 1.0], size=graph.edge_features.shape)
+            graph.edge_features = graph.edge_features * rng.choice(
+                [-1.0, 1.0], size=graph.edge_features.shape
+            )
         graphs.append(forest(graph, rng) if trees else graph)
         labels.append(rng.integers(n_labels, size=graph.n_nodes))
     lower = np.full(n_labels * node_dim + n_labels**2 * edge_dim, -np.inf) if free else None

@@ -471,7 +471,10 @@ def test_limits_are_kept():
         ({"gap": -0.1}, "gap=-0.1"),
         ({"loss_scale": float("nan")}, "loss_scale=nan"),
         ({"eps": 0.1}, "eps is the stop of learner='cutting-plane'"),
-        ({"oracle": "brute", "learner": "primal-dual"}, "learner='primal-dual' is not compatible with oracle='brute'"),
+        (
+            {"oracle": "brute", "learner": "primal-dual"},
+            "learner='primal-dual' is not compatible with oracle='brute'",
+        ),
         ({"max_passes": 0}, "max_passes=0"),
         ({"time_limit": -1}, "time_limit=-1"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),

@@ -153,7 +153,7 @@ def test_half_labels_are_persistent_and_products_are_mixtures():
     halves = 0
     for problem, graph, labels in _binary_problems(rng, 300):
         w = random_weights(rng, problem)
-        w[: problem.unary_count] *= rng.choice([1.0, 0.1])
+        w[: problem.unary_count] *= rng.choice([1.0, 0.0])
         rows, losses = enumerated_planes(problem, graph, labels)
         slack = losses - rows @ w
         size = 1.0 + np.abs(losses).max() + (np.abs(rows) @ np.abs(w)).max()
@@ -167,7 +167,7 @@ def test_half_labels_are_persistent_and_products_are_mixtures():
             assert mine >= slack.max() - 1e-9 * size
         halves += open_.any()
         assert np.isinf(found.bounds).all()
-    assert halves > 10
+    assert halves > 10, halves
 
 
 def test_rounding_rules():
@@ -217,7 +217,7 @@ def test_cycles_are_refused_by_name():
     line = TinyGraph(np.ones((2, 1)), np.array([[0, 1], [1, 0]]), np.ones((2, 1)))
     labels = [np.array([0, 1]), np.array([0, 1, 0, 1])]
     problem = learning_problem([line, graph], labels, n_labels=2, C=1.0, loss_scale=1.0)
-    with pytest.raises(ValueError, match="graph 1 has one at node .*: use oracle='trws'"):
+    with pytest.raises(ValueError, match=r"graph 1 has one at node .*: use oracle='trws'"):
         TreeOracle(problem)
 
 

@@ -50,7 +50,9 @@ class LearningOptions:
     ] = 100.0
     learner: Annotated[
         str,
-        Parameter(name="--learner", help="auto, primal-dual, block, cutting-plane, frank-wolfe or subgradient."),
+        Parameter(
+            name="--learner", help="auto, primal-dual, block, cutting-plane, frank-wolfe or subgradient."
+        ),
     ] = "auto"
     oracle: Annotated[
         str,
@@ -61,7 +63,9 @@ class LearningOptions:
     ] = "cut"
     nonnegative: Annotated[
         str,
-        Parameter(name="--nonnegative", help="Pairwise weights >= 0: pairwise, none, or auto (by the oracle)."),
+        Parameter(
+            name="--nonnegative", help="Pairwise weights >= 0: pairwise, none, or auto (by the oracle)."
+        ),
     ] = "auto"
     qp: Annotated[
         str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")

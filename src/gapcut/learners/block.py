@@ -80,9 +80,7 @@ class Block:
             )
         session.record(cache.size)
 
-    def _ask(
-        self, session: Session, cache: _Cache | None, w: FloatArray
-    ) -> tuple[_Cache, OracleTotal, int]:
+    def _ask(self, session: Session, cache: _Cache | None, w: FloatArray) -> tuple[_Cache, OracleTotal, int]:
         """All graphs at ``w``: planes into the cache, made for the first of them; their means; how many were new."""
         n, added = session.problem.n_graphs, 0
         plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0

@@ -65,7 +65,11 @@ class Session:
         shown = 0.5 * float(w @ w) + self.problem.C * max(0.0, total.loss - float(total.plane @ w))
         if shown < self.bounds.lower * (1.0 - _SLIP):
             self.note_impossible()
-        if not self.bounds.bounded and not self.ended and shown - self.bounds.lower <= self.limits.gap * shown:
+        if (
+            not self.bounds.bounded
+            and not self.ended
+            and shown - self.bounds.lower <= self.limits.gap * shown
+        ):
             self.ended = "the gap that the oracle's own labelings show met its target, which proves nothing"
 
     def note_impossible(self) -> None:
@@ -108,7 +112,9 @@ class Session:
         message = f"proven within {bounds.relative_gap:.2%} of the optimum" if certified else self.ended
         if not bounds.bounded:
             status = "uncertified"
-            advice = "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            advice = (
+                "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            )
             message = f"{advice} ({self.ended})" if self.ended else advice
         elif not certified:
             message = f"{message} (relative gap {bounds.relative_gap:.2%})"

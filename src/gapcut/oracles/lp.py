@@ -72,13 +72,13 @@ def _constraints(energy: AugmentedEnergy) -> sp.csr_array:
     eye, ones = sp.eye_array(n_labels), np.ones((1, n_labels))
     sums = sp.kron(sp.eye_array(n_nodes), ones)
     pick = sp.eye_array(n_nodes, format="csr")
-    blocks = [[sums, sp.csr_array((n_nodes, n_edges * n_labels**2))]]
+    parts = [sp.hstack([sums, sp.csr_array((n_nodes, n_edges * n_labels**2))])]
     if n_edges:
         rows = sp.kron(sp.eye_array(n_edges), sp.kron(eye, ones))
         columns = sp.kron(sp.eye_array(n_edges), sp.kron(ones, eye))
-        blocks.append([-sp.kron(pick[tail], eye), rows])
-        blocks.append([-sp.kron(pick[head], eye), columns])
-    return sp.csr_array(sp.block_array(blocks, format="csr"))
+        parts.append(sp.hstack([-sp.kron(pick[tail], eye), rows]))
+        parts.append(sp.hstack([-sp.kron(pick[head], eye), columns]))
+    return sp.csr_array(sp.vstack(parts))
 
 
 def _agreeing(pairs: FloatArray, tail: FloatArray, head: FloatArray) -> FloatArray:
