@@ -56,7 +56,8 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
     learner : {"auto", "primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
-        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle. ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle.
+        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle. ``primal-dual``:
+        first-order steps on the tight relaxation, certified by the exact oracle.
         ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
     oracle : {"cut", "tree", "trws", "ilp", "lp", "qpbo", "qpbo-rounded", "icm", "bp", "brute", "auto"}
@@ -79,7 +80,8 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
     standardize, intercept, edge_lift, node_lift, degree_scale, incidence_scale
         Feature steps; see :class:`gapcut.features.FeaturePipeline`.
     nonnegative : "auto", "pairwise", "none", boolean array, or mapping
-        "auto": "pairwise" with ``oracle="cut"``, "none" with oracles that take any sign. The sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
+        "auto": "pairwise" with ``oracle="cut"``, "none" with oracles that take any sign. The
+        sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
         flat form) is True; a mapping holds arrays "unary" (K, Dn) and/or "pairwise". ``oracle="cut"`` needs
         every pairwise weight non-negative.
     class_weight : None, "balanced" or mapping from label to weight

@@ -58,7 +58,7 @@ class LearningOptions:
         str,
         Parameter(
             name="--oracle",
-            help="cut (exact min cut), auto; one-hot: tree, trws, ilp, lp; for comparison: qpbo, qpbo-rounded, icm, bp.",
+            help="cut (exact min cut), auto; one-hot: tree, trws, ilp, lp; to compare: qpbo, qpbo-rounded, icm, bp.",
         ),
     ] = "cut"
     nonnegative: Annotated[

@@ -201,7 +201,5 @@ class Steps:
     def restore(self, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
         """Raises ValueError if the snapshot does not fit the problem. ``best_labels`` must be proven anew."""
         self.state.restore(arrays)
-        self.schedule = Schedule(
-            **{k: tuple(v) if k in ("raw", "mended") and v else v for k, v in numbers.items()}
-        )
+        self.schedule = Schedule(**{k: tuple(v) if k in ("raw", "mended") and v else v for k, v in numbers.items()})
         self.schedule.best_dual = -math.inf

@@ -47,11 +47,11 @@ def _solve(energy: AugmentedEnergy, clock: Deadline) -> tuple[FloatArray, FloatA
     n_nodes, n_labels = energy.unary.shape
     n_edges = len(energy.edges)
     options = {} if clock.left is None else {"time_limit": max(clock.left, 1e-3)}
-    result = linprog(
+    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse arrays
         np.concatenate([energy.unary.ravel(), energy.tables.ravel()]),
         A_eq=_constraints(energy),
         b_eq=np.concatenate([np.ones(n_nodes), np.zeros(2 * n_edges * n_labels)]),
-        bounds=(0.0, None),
+        bounds=[(0.0, None)],
         method="highs",
         options=options,
     )
