@@ -29,6 +29,9 @@ class BruteOracle:
     exact), ``proven=False`` reports infinite bounds, ``calls_allowed`` runs out of time after so many
     calls."""
 
+    feasible = True
+    solves = "relaxed binary"
+
     def __init__(
         self, planes: Planes, worse: int = 0, proven: bool = True, calls_allowed: float = float("inf")
     ) -> None:

@@ -19,6 +19,8 @@ class Careless:
     """Labelings that are optimal at other weights, with the true bounds: inexact, but honest."""
 
     exact = False
+    feasible = True
+    solves = "relaxed binary"
 
     def __init__(self, problem, seed: int = 0) -> None:
         self._problem, self._exact = problem, CutOracle(problem)

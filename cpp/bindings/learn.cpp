@@ -4,6 +4,7 @@
 #include "arrays.hpp"
 #include "gapcut/learn/plane_cache.hpp"
 #include "gapcut/learn/plane_qp.hpp"
+#include "gapcut/planes/sparse_cache.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -38,44 +39,47 @@ void def_solver(nb::module_& m, const char* name) {
 
 std::span<const std::int32_t> span_of(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
 
-std::int64_t add_planes(PlaneCache& cache, const In1<std::int32_t>& blocks, const In2<double>& planes, const In1<double>& losses) {
+template <class Cache>
+std::int64_t add_planes(Cache& cache, const In1<std::int32_t>& blocks, const In2<double>& planes, const In1<double>& losses) {
     if (planes.shape(0) != blocks.size() || losses.size() != blocks.size() ||
         static_cast<std::int64_t>(planes.shape(1)) != cache.dim())
         throw std::invalid_argument("planes and losses need one row per block and one column per weight");
     return cache.add(span_of(blocks), planes.data(), losses.data());
 }
 
-void bind_plane_cache(nb::module_& m) {
+template <class Cache>
+void bind_plane_cache(nb::module_& m, const char* name, const char* doc) {
     using namespace nb::literals;
     using Release = nb::call_guard<nb::gil_scoped_release>;
-    nb::class_<PlaneCache>(m, "PlaneCache", "Planes of every graph and the dual over them.")
+    nb::class_<Cache>(m, name, doc)
         .def("__init__",
-             [](PlaneCache* self, std::int64_t blocks, double mass, const In1<double>& lower, const In1<double>& upper,
+             [](Cache* self, std::int64_t blocks, double mass, const In1<double>& lower, const In1<double>& upper,
                 std::int64_t max_planes, std::uint64_t seed) {
-                 new (self) PlaneCache(blocks, mass, {to_vector(lower), to_vector(upper)}, max_planes, seed);
+                 new (self) Cache(blocks, mass, {to_vector(lower), to_vector(upper)}, max_planes, seed);
              },
              "blocks"_a, "mass"_a, "lower"_a, "upper"_a, "max_planes"_a, "seed"_a)
-        .def("add", &add_planes, "blocks"_a, "planes"_a, "losses"_a)
+        .def("add", &add_planes<Cache>, "blocks"_a, "planes"_a, "losses"_a)
         .def("sweep",
-             [](PlaneCache& cache, double target, std::int64_t most, std::optional<double> time_left) {
+             [](Cache& cache, double target, std::int64_t most, std::optional<double> time_left) {
                  return cache.sweep(target, most, stop_test(time_left));
              },
              Release(), "target"_a, "most"_a, "time_left"_a = nb::none())
         .def("refresh",
-             [](PlaneCache& cache) -> std::tuple<Out<double>, double, std::int64_t> {
+             [](Cache& cache) -> std::tuple<Out<double>, double, std::int64_t> {
                  auto sums = cache.refresh();
                  return {to_array(std::move(sums.x)), sums.loss, sums.terms};
              })
-        .def("tick", &PlaneCache::tick, "age"_a)
-        .def_prop_ro("size", &PlaneCache::size)
-        .def_prop_ro("weights", [](const PlaneCache& cache) { return to_array(std::vector(cache.weights())); },
+        .def("tick", &Cache::tick, "age"_a)
+        .def_prop_ro("size", &Cache::size)
+        .def_prop_ro("weights", [](const Cache& cache) { return to_array(std::vector(cache.weights())); },
                      nb::rv_policy::move);
 }
 
 }  // namespace
 
 void bind_learn(nb::module_& m) {
-    bind_plane_cache(m);
+    bind_plane_cache<PlaneCache>(m, "PlaneCache", "Planes of every graph and the dual over them.");
+    bind_plane_cache<SparsePlaneCache>(m, "SparsePlaneCache", "The same for planes with few entries.");
     def_solver<&solve_newton>(m, "solve_planes_newton");
     def_solver<&solve_coordinate>(m, "solve_planes_coordinate");
 }

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
     bind_problem(m);
     bind_flow(m);
     bind_oracle(m);
+    bind_one_hot(m);
     bind_learn(m);
     bind_infer(m);
     bind_qpbo(m);

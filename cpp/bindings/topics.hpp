@@ -9,6 +9,7 @@ void bind_errors(nanobind::module_& m);
 void bind_problem(nanobind::module_& m);
 void bind_flow(nanobind::module_& m);
 void bind_oracle(nanobind::module_& m);
+void bind_one_hot(nanobind::module_& m);
 void bind_learn(nanobind::module_& m);
 void bind_infer(nanobind::module_& m);
 void bind_qpbo(nanobind::module_& m);

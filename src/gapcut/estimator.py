@@ -55,12 +55,20 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         Stop once (upper - lower) / upper is proven to be at most this.
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
-    learner : {"primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
-        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle.
+    learner : {"auto", "primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
+        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle. ``primal-dual``:
+        first-order steps on the tight relaxation, certified by the exact oracle.
         ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
-    oracle : {"cut", "brute", "auto"}
-        ``cut`` (also ``auto``): one exact min cut a graph. ``brute``: enumeration, for tests on tiny graphs.
+    oracle : {"cut", "tree", "trws", "ilp", "lp", "qpbo", "qpbo-rounded", "icm", "bp", "brute", "auto"}
+        What solves the inner maximum, and with it which problem is learned; the certificate names it.
+        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut a graph.
+        One label a node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
+        cycles; ``trws``, message passing whose bound certifies as far as it is tight; ``ilp``, exact and slow;
+        ``lp``, which certifies the LP-relaxed problem. For comparison, never certified: ``icm``, ``bp``;
+        ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
+        else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
+        ``auto``: ``tree`` where no training graph has a cycle, else ``cut``.
     incidence : bool
         Add to every node the sums of its outgoing and of its incoming edge features. ``False``: the paper as
         written.
@@ -71,8 +79,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         How :meth:`predict` and :meth:`infer` minimise the energy.
     standardize, intercept, edge_lift, node_lift, degree_scale, incidence_scale
         Feature steps; see :class:`gapcut.features.FeaturePipeline`.
-    nonnegative : "pairwise", "none", boolean array, or mapping
-        The sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
+    nonnegative : "auto", "pairwise", "none", boolean array, or mapping
+        "auto": "pairwise" with ``oracle="cut"``, "none" with oracles that take any sign. The
+        sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
         flat form) is True; a mapping holds arrays "unary" (K, Dn) and/or "pairwise". ``oracle="cut"`` needs
         every pairwise weight non-negative.
     class_weight : None, "balanced" or mapping from label to weight
@@ -134,7 +143,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         loss_scale: float = 100.0,
         gap: float = 1e-2,
         eps: float | None = None,
-        learner: str = "primal-dual",
+        learner: str = "auto",
         oracle: str = "cut",
         incidence: bool = True,
         classes: Iterable[Any] | None = None,
@@ -142,7 +151,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         standardize: bool = True,
         intercept: bool = True,
         edge_lift: Any = "auto",
-        nonnegative: Any = "pairwise",
+        nonnegative: Any = "auto",
         class_weight: Any = None,
         qp: str = "dual",
         warm_start: bool = False,
@@ -197,6 +206,7 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         """
         settings = self._settings()
         data = training_set(as_graphs(X, y), settings)
+        settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
         if not settings.warm_start:
             self._carried = None
@@ -222,8 +232,9 @@ class StructuredSVM(BaseEstimator):  # type: ignore[misc]
         if self.checkpoint is not None:
             raise ValueError("fit_path has one checkpoint for many C: leave checkpoint=None")
         data = training_set(as_graphs(X, y), settings[0])
-        problem = build_problem(data, settings[0])
-        models = learn_path(data, problem, settings[0], [s.C for s in settings])
+        shared = settings[0].settled(data.graphs)
+        problem = build_problem(data, shared)
+        models = learn_path(data, problem, shared, [s.C for s in settings])
         return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:

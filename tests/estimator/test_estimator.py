@@ -472,7 +472,8 @@ def test_limits_are_kept():
     ("params", "message"),
     [
         ({"learner": "perceptron"}, "learner='perceptron' .* available are 'primal-dual', 'block'"),
-        ({"oracle": "trws"}, "oracle='trws' .* available are 'cut', 'brute'"),
+        ({"oracle": "magic"}, "oracle='magic' .* available are 'cut', 'tree', 'trws'"),
+        ({"nonnegative": "none"}, "nonnegative='none' is not compatible with oracle='cut'"),
         ({"qp": "osqp"}, "qp='osqp'"),
         ({"inference": "magic"}, "inference='magic'"),
         ({"C": 0}, "C=0 must be a finite number > 0"),
@@ -480,7 +481,10 @@ def test_limits_are_kept():
         ({"gap": -0.1}, "gap=-0.1"),
         ({"loss_scale": float("nan")}, "loss_scale=nan"),
         ({"eps": 0.1}, "eps is the stop of learner='cutting-plane'"),
-        ({"oracle": "brute"}, "learner='primal-dual' is not compatible with oracle='brute'"),
+        (
+            {"oracle": "brute", "learner": "primal-dual"},
+            "learner='primal-dual' is not compatible with oracle='brute'",
+        ),
         ({"max_passes": 0}, "max_passes=0"),
         ({"time_limit": -1}, "time_limit=-1"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),

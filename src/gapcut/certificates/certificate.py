@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from gapcut.oracles.base import ProblemName
 
 if TYPE_CHECKING:
     from gapcut.learners.base import LearnResult, Status
-
-ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,23 @@ class LearningOptions:
     ] = 100.0
     learner: Annotated[
         str,
-        Parameter(name="--learner", help="primal-dual, block, cutting-plane, frank-wolfe or subgradient."),
-    ] = "primal-dual"
-    oracle: Annotated[str, Parameter(name="--oracle", help="cut (exact min cut).")] = "cut"
+        Parameter(
+            name="--learner", help="auto, primal-dual, block, cutting-plane, frank-wolfe or subgradient."
+        ),
+    ] = "auto"
+    oracle: Annotated[
+        str,
+        Parameter(
+            name="--oracle",
+            help="cut (exact min cut), auto; one-hot: tree, trws, ilp, lp; to compare: qpbo, qpbo-rounded, icm, bp.",
+        ),
+    ] = "cut"
+    nonnegative: Annotated[
+        str,
+        Parameter(
+            name="--nonnegative", help="Pairwise weights >= 0: pairwise, none, or auto (by the oracle)."
+        ),
+    ] = "auto"
     qp: Annotated[
         str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")
     ] = "dual"
@@ -100,6 +114,7 @@ class LearningOptions:
             loss_scale=self.loss_scale,
             learner=self.learner,
             oracle=self.oracle,
+            nonnegative=self.nonnegative,
             qp=self.qp,
             incidence=self.incidence,
             standardize=self.standardize,

@@ -16,6 +16,7 @@ from gapcut.cli.show import certificate_document, certificate_line, emit, percen
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
 from gapcut.estimator import StructuredSVM
+from gapcut.model.pairing import learner_for
 
 _DEFAULTS = LearningOptions()
 
@@ -60,9 +61,9 @@ def train(
 def _checkpoint(out: Path, options: LearningOptions, resume: bool) -> Path | None:
     """Where the run keeps its state; an old file is dropped unless it is to be resumed."""
     path = out.with_name(f"{out.name}.checkpoint")
-    if options.learner != "primal-dual":
+    if learner_for(options.learner, options.oracle) != "primal-dual":
         if resume:
-            raise ValueError(f"--resume needs --learner primal-dual, not {options.learner}")
+            raise ValueError("--resume needs --learner primal-dual with --oracle cut")
         return None
     if resume and not path.exists():
         raise ValueError(f"{path}: no checkpoint to resume from: leave out --resume to start anew")

@@ -56,7 +56,8 @@ class LearnResult:
 
     ``weights`` (dim,) compact; ``lower`` <= optimum <= objective(weights) <= ``upper``; ``rounding`` is the part of
     ``upper - lower`` that pays for floating point and for the integer scaling of the cuts. ``iteration_bound``,
-    ``eta`` and ``xi`` are Theorem B.4's and Algorithm 1's, where the learner is Algorithm 1.
+    ``eta`` and ``xi`` are Theorem B.4's and Algorithm 1's, where the learner is Algorithm 1. ``impossible``: passes in
+    which an inexact oracle's most violated plane was less violated than one known before; the message says so too.
     """
 
     weights: FloatArray
@@ -71,6 +72,7 @@ class LearnResult:
     eta: float | None = None
     xi: float | None = None
     message: str = ""
+    impossible: int = 0
 
 
 class Learner(Protocol):

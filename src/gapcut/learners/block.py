@@ -51,28 +51,21 @@ class Block:
         self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
     ) -> LearnResult:
         session = Session(problem, oracle, limits, callback)
-        capacity = int(self.memory_mb * 2**20 / (8 * problem.dim + 64))
-        cache = _core.PlaneCache(
-            problem.n_graphs,
-            problem.C / problem.n_graphs,
-            problem.lower,
-            problem.upper,
-            max(2 * problem.n_graphs, capacity),
-            self.seed,
-        )
         progress = _Progress()
         with session.guard():
             while not session.target_met and session.within_limits():
-                self._one_pass(session, cache, progress)
+                self._one_pass(session, progress)
         return session.result()
 
-    def _one_pass(self, session: Session, cache: _core.PlaneCache, progress: _Progress) -> None:
+    def _one_pass(self, session: Session, progress: _Progress) -> None:
         bounds, clock = session.bounds, session.clock
-        w = self._oracle_point(session, cache.weights, progress)
-        total, added = _ask(session, cache, w)
+        cache = progress.cache
+        w = bounds.weights if cache is None else self._oracle_point(session, cache.weights, progress)
+        cache, total, added = self._ask(session, cache, w)
+        progress.cache = cache
         session.passes += 1
         session.calls += session.problem.n_graphs
-        bounds.offer_primal(w, total, session.oracle.exact)
+        session.offer_primal(w, total)
         if not session.target_met:
             try:
                 cache.sweep(self.inner * _gap(session, w, total), self.max_sweeps, clock.left)
@@ -86,6 +79,37 @@ class Block:
                 "scale the features or lower C"
             )
         session.record(cache.size)
+
+    def _ask(self, session: Session, cache: _Cache | None, w: FloatArray) -> tuple[_Cache, OracleTotal, int]:
+        """All graphs at ``w``: planes into the cache, made for the first of them; their means; how many were new."""
+        n, added = session.problem.n_graphs, 0
+        plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0
+        chunk = int(np.clip(_CHUNK_BYTES // (8 * len(w) + 1), *_CHUNK))
+        for first in range(0, n, chunk):
+            graphs = np.arange(first, min(n, first + chunk), dtype=np.int32)
+            answer = session.oracle.evaluate(w, graphs.tolist(), session.clock.left)
+            if cache is None:
+                cache = self._make_cache(session.problem, answer.planes)
+            added += cache.add(graphs, answer.planes, answer.losses)
+            plane += answer.planes.sum(axis=0)
+            loss += float(answer.losses.sum())
+            bound += float(answer.bounds.sum())
+        assert cache is not None
+        return cache, OracleTotal(plane / n, loss / n, bound / n * (1.0 + gamma(n + 4))), added
+
+    def _make_cache(self, problem: LearningProblem, planes: FloatArray) -> _Cache:
+        """Sparse where these planes are; ``memory_mb`` is what planes like them may take."""
+        share = np.count_nonzero(planes) / max(1, planes.size)
+        sparse = share < _SPARSE_BELOW
+        room = 12 * share * problem.dim + 128 if sparse else 8 * problem.dim + 64
+        return (_core.SparsePlaneCache if sparse else _core.PlaneCache)(
+            problem.n_graphs,
+            problem.C / problem.n_graphs,
+            problem.lower,
+            problem.upper,
+            max(2 * problem.n_graphs, int(self.memory_mb * 2**20 / room)),
+            self.seed,
+        )
 
     def _oracle_point(self, session: Session, dual: FloatArray, progress: _Progress) -> FloatArray:
         """Between the best weights and the dual's; closer to the latter while passes bring no new plane.
@@ -105,10 +129,13 @@ class Block:
         return point
 
 
+_Cache = _core.PlaneCache | _core.SparsePlaneCache
+_SPARSE_BELOW = 0.2  # share of entries that are not zero
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
 _FADED = 1e-3
 _PATIENCE = 8  # passes without a new plane or a better bound before rounding is blamed
-_CHUNK = 256  # graphs whose planes are in memory beside the cache
+_CHUNK = 32, 256  # graphs, least and most, whose planes are in memory beside the cache
+_CHUNK_BYTES = 2**20  # of them; what fits the processor's own memory need not be cleared and fetched again
 
 
 def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
@@ -119,24 +146,11 @@ def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
     return max(0.0, 0.5 * float(w @ w) + shown - session.bounds.lower)
 
 
-def _ask(session: Session, cache: _core.PlaneCache, w: FloatArray) -> tuple[OracleTotal, int]:
-    """All graphs at ``w``: planes into the cache; their means; how many planes were new."""
-    n, added = session.problem.n_graphs, 0
-    plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0
-    for first in range(0, n, _CHUNK):
-        graphs = np.arange(first, min(n, first + _CHUNK), dtype=np.int32)
-        answer = session.oracle.evaluate(w, graphs.tolist(), session.clock.left)
-        added += cache.add(graphs, answer.planes, answer.losses)
-        plane += answer.planes.sum(axis=0)
-        loss += float(answer.losses.sum())
-        bound += float(answer.bounds.sum())
-    return OracleTotal(plane / n, loss / n, bound / n * (1.0 + gamma(n + 4))), added
-
-
 @dataclass
 class _Progress:
     """Counts passes in a row that brought no plane (``quiet``), and that moved no bound either (``idle``)."""
 
+    cache: _Cache | None = None
     upper: float = float("inf")
     lower: float = float("-inf")
     quiet: int = 0

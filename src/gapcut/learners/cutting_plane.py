@@ -15,6 +15,7 @@ from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
 _FINEST_TOLERANCE = 1e-15
+_IMPOSSIBLE = 1e-6  # relative; what eta may lie below xi because the working set is solved to a tolerance
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,10 @@ def one_pass(session: Session, working_set: WorkingSet) -> None:
     total = session.oracle.total(w, clock.left)
     session.passes += 1
     session.calls += session.problem.n_graphs
-    bounds.offer_primal(w, total, session.oracle.exact)
+    session.offer_primal(w, total)
     grew = working_set.add(total.plane, total.loss)
+    if not session.oracle.exact and working_set.eta < working_set.xi * (1.0 - _IMPOSSIBLE):
+        session.note_impossible()
     proven = working_set.eta if session.oracle.exact else total.bound
     stop = limits.eps is not None and working_set.eta - working_set.xi <= limits.eps
     working_set.finished = session.target_met if limits.eps is None else proven - working_set.xi <= limits.eps

@@ -83,7 +83,7 @@ class FrankWolfe:
         found = session.oracle.evaluate(weights, None, session.clock.left)
         session.passes += 1
         session.calls += session.problem.n_graphs
-        session.bounds.offer_primal(weights, mean_of(found), session.oracle.exact)
+        session.offer_primal(weights, mean_of(found))
         point.step_all(list(range(session.problem.n_graphs)), found)
         point.offer(session)
         session.record(session.problem.n_graphs)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from gapcut.certificates import Bounds
 from gapcut.engines import OutOfTime
 from gapcut.learners.base import Callback, Clock, LearnResult, Limits, Record, Status
-from gapcut.oracles.base import Oracle
+from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
 
 
 @dataclass
@@ -30,6 +31,8 @@ class Session:
     """Why the run ended before its target: advice for the user; empty while it goes on or when the target
     is met.
     """
+    impossible: list[int] = field(default_factory=list)
+    """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.limits.time_limit)
@@ -53,6 +56,26 @@ class Session:
         elif self.clock.over:
             self.ended = _OUT_OF_TIME
         return not self.ended
+
+    def offer_primal(self, w: FloatArray, total: OracleTotal) -> None:
+        """The upper bound of a pass at ``w``, and what its planes say about an inexact oracle."""
+        self.bounds.offer_primal(w, total, self.oracle.exact)
+        if self.oracle.exact:
+            return
+        shown = 0.5 * float(w @ w) + self.problem.C * max(0.0, total.loss - float(total.plane @ w))
+        if shown < self.bounds.lower * (1.0 - _SLIP):
+            self.note_impossible()
+        if (
+            not self.bounds.bounded
+            and not self.ended
+            and shown - self.bounds.lower <= self.limits.gap * shown
+        ):
+            self.ended = "the gap that the oracle's own labelings show met its target, which proves nothing"
+
+    def note_impossible(self) -> None:
+        """The oracle missed a more violated plane in this pass."""
+        if not self.impossible or self.impossible[-1] != self.passes:
+            self.impossible.append(self.passes)
 
     def record(self, planes: int) -> None:
         """Note the state after a pass and tell the callback."""
@@ -89,14 +112,20 @@ class Session:
         message = f"proven within {bounds.relative_gap:.2%} of the optimum" if certified else self.ended
         if not bounds.bounded:
             status = "uncertified"
-            message = (
+            advice = (
                 "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
             )
+            message = f"{advice} ({self.ended})" if self.ended else advice
         elif not certified:
             message = f"{message} (relative gap {bounds.relative_gap:.2%})"
+        if self.impossible:
+            message += (
+                f"; impossible violation in {len(self.impossible)} of {self.passes} passes, first in pass "
+                f"{self.impossible[0]}: the oracle's labelings were less violated than known ones"
+            )
         return LearnResult(
             weights=bounds.weights,
-            lower=bounds.lower,
+            lower=bounds.lower if self.oracle.feasible else Bounds(self.problem).lower,
             upper=bounds.upper,
             rounding=bounds.rounding,
             status=status,
@@ -107,7 +136,9 @@ class Session:
             eta=eta,
             xi=xi,
             message=message,
+            impossible=len(self.impossible),
         )
 
 
+_SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
 _OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"

@@ -103,7 +103,7 @@ class _Walk:
         total = session.oracle.total(weights, session.clock.left)
         session.passes += 1
         session.calls += self.problem.n_graphs
-        session.bounds.offer_primal(weights, total, session.oracle.exact)
+        session.offer_primal(weights, total)
         self.dual.add(session, total.plane, total.loss)
         session.record(self.dual.sweeps)
 

@@ -62,6 +62,7 @@ def check_claim(
     start = time.monotonic()
     claimed = model.certificate
     data = labelled_part([model.pipeline.transform(g) for g in graphs], model.coder, model.pipeline)
+    settings = settings.settled(data.graphs)
     problem = build_problem(data, settings)
     same_data = summary(data, problem) == model.data
     weights = problem.compact(model.unary, model.pairwise)

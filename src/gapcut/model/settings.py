@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gapcut.data import Graph
 from gapcut.engines import thread_count
 from gapcut.inference import METHODS
 from gapcut.learners.base import Limits
+from gapcut.model.pairing import (
+    AUTO,
+    LEARNERS,
+    ORACLES,
+    check_pair,
+    learner_for,
+    oracle_for,
+    sign_rule_for,
+)
 
-LEARNERS = ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")
-ORACLES = ("cut", "brute")
 QP_SOLVERS = ("dual", "clarabel")
 
 
@@ -52,16 +60,13 @@ class Settings:
     @classmethod
     def checked(cls, params: Mapping[str, Any]) -> Settings:
         """Raises ValueError or TypeError naming the parameter, its value and what is allowed."""
-        learner = _choice(params, "learner", LEARNERS, "learner")
-        oracle = "cut" if params["oracle"] == "auto" else _choice(params, "oracle", ORACLES, "oracle")
-        checkpoint = params["checkpoint"]
-        if checkpoint is not None and learner != "primal-dual":
-            raise ValueError(
-                f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None"
-            )
-        if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
-            raise TypeError(f"checkpoint={checkpoint!r} must be a path or None")
-        _check_combination(learner, oracle, params)
+        learner = _choice(params, "learner", (*LEARNERS, AUTO), "learner")
+        oracle = _choice(params, "oracle", (*ORACLES, AUTO), "oracle")
+        nonnegative = params["nonnegative"]
+        if oracle != AUTO:
+            learner, nonnegative = learner_for(learner, oracle), sign_rule_for(nonnegative, oracle)
+            check_pair(learner, oracle, nonnegative)
+        _check_extras(learner, params)
         callback = params["callback"]
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable or None, not {callback!r}")
@@ -75,13 +80,23 @@ class Settings:
             inference=_choice(params, "inference", tuple(METHODS), "inference method"),
             **{name: params[name] for name in ("incidence", "standardize", "intercept", "edge_lift")},
             **{name: params[name] for name in ("node_lift", "degree_scale", "incidence_scale")},
-            **{name: params[name] for name in ("classes", "class_weight", "nonnegative", "frozen")},
+            **{name: params[name] for name in ("classes", "class_weight", "frozen")},
+            nonnegative=nonnegative,
             threads=_threads(params["n_jobs"]),
             random_state=_random_state(params["random_state"]),
             callback=callback,
-            checkpoint=checkpoint,
+            checkpoint=params["checkpoint"],
             warm_start=bool(params["warm_start"]),
         )
+
+    def settled(self, graphs: Sequence[Graph]) -> Settings:
+        """The same with what ``oracle="auto"`` stands for on these graphs."""
+        if self.oracle != AUTO:
+            return self
+        oracle = oracle_for(graphs, self.learner)
+        learner, nonnegative = learner_for(self.learner, oracle), sign_rule_for(self.nonnegative, oracle)
+        check_pair(learner, oracle, nonnegative)
+        return replace(self, oracle=oracle, learner=learner, nonnegative=nonnegative)
 
     def draw_seed(self) -> int:
         """Seed of one run; a RandomState gives another one every time it is asked."""
@@ -90,18 +105,13 @@ class Settings:
         return 0 if self.random_state is None else int(self.random_state)
 
 
-def _check_combination(learner: str, oracle: str, params: Mapping[str, Any]) -> None:
-    nonnegative = params["nonnegative"]
-    if oracle == "cut" and isinstance(nonnegative, str) and nonnegative == "none":
-        raise ValueError(
-            "nonnegative='none' is not compatible with oracle='cut': one min cut is exact only while every "
-            "pairwise weight is >= 0; use nonnegative='pairwise', or oracle='brute' on tiny graphs"
-        )
-    if learner == "primal-dual" and oracle != "cut":
-        raise ValueError(
-            f"learner='primal-dual' is not compatible with oracle={oracle!r}: it solves the relaxation whose "
-            "exact oracle is the min cut; use learner='block' or oracle='cut'"
-        )
+def _check_extras(learner: str, params: Mapping[str, Any]) -> None:
+    """What only one learner understands."""
+    checkpoint = params["checkpoint"]
+    if checkpoint is not None and learner != "primal-dual":
+        raise ValueError(f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None")
+    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+        raise TypeError(f"checkpoint={checkpoint!r} must be a path or None")
     if params["eps"] is not None and learner != "cutting-plane":
         raise ValueError(
             f"eps is the stop of learner='cutting-plane', but learner={learner!r} stops at gap: "

@@ -1,7 +1,17 @@
 """Loss-augmented inference: given weights, a labeling and a proven bound for each graph."""
 
-from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal
+from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, ProblemName
 from gapcut.oracles.brute import BruteOracle
 from gapcut.oracles.cut import CutOracle
+from gapcut.oracles.labeler import TreeOracle, TrwsOracle
 
-__all__ = ["BruteOracle", "CutOracle", "Oracle", "OraclePlanes", "OracleTotal"]
+__all__ = [
+    "BruteOracle",
+    "CutOracle",
+    "Oracle",
+    "OraclePlanes",
+    "OracleTotal",
+    "ProblemName",
+    "TreeOracle",
+    "TrwsOracle",
+]

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from gapcut.typing import FloatArray
+
+ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
+"""Label space of the inner maximum: {0,1}^{V x K}, one label a node, or the local polytope over the latter."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class Oracle(Protocol):
 
     exact: bool
     """Whether the labelings are maximisers (up to the rounding inside ``bounds``)."""
+
+    feasible: bool
+    """Whether every plane is one of that problem's labelings, or a mixture of them; else no lower bound holds."""
+
+    solves: ProblemName
+    """The learning problem whose inner maximum ``bounds`` bound and whose labelings the planes are made of."""
 
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gapcut.data import Graph
-from gapcut.oracles.base import OraclePlanes, OracleTotal
+from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, IntArray
 
@@ -41,6 +41,8 @@ class BruteOracle:
     """
 
     exact = True
+    feasible = True
+    solves: ProblemName = "relaxed binary"
 
     def __init__(
         self,

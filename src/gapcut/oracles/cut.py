@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import OraclePlanes, OracleTotal
+from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -26,6 +26,8 @@ class CutOracle:
     """
 
     exact = True
+    feasible = True
+    solves: ProblemName = "relaxed binary"
 
     def __init__(self, problem: LearningProblem, n_threads: int = 1, *, persistency: bool = True) -> None:
         pairwise = problem.lower[problem.unary_count :]

@@ -1,0 +1,153 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "arrays.hpp"
+#include "gapcut/oracle/labeler.hpp"
+#include "gapcut/oracle/message.hpp"
+#include "gapcut/oracle/tree.hpp"
+#include "topics.hpp"
+
+namespace gapcut::bindings {
+namespace {
+
+template <class T>
+std::span<const T> span(const In1<T>& a) {
+    return {a.data(), a.size()};
+}
+
+nb::tuple evaluate(Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs, std::optional<double> seconds) {
+    const auto dim = static_cast<std::size_t>(oracle.problem().dim());
+    std::vector<double> planes(graphs.size() * dim), losses(graphs.size()), bounds(graphs.size());
+    {
+        const auto stop = stop_test(seconds);
+        const nb::gil_scoped_release release;
+        const auto answers = oracle.evaluate(span(weights), span(graphs), planes.data(), stop);
+        for (std::size_t r = 0; r < answers.size(); ++r) losses[r] = answers[r].loss, bounds[r] = answers[r].bound;
+    }
+    return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)),
+                          to_array(std::move(bounds)));
+}
+
+nb::tuple total(Labeler& oracle, const In1<double>& weights, std::optional<double> seconds) {
+    LabelerTotals totals;
+    {
+        const auto stop = stop_test(seconds);
+        const nb::gil_scoped_release release;
+        totals = oracle.total(span(weights), stop);
+    }
+    return nb::make_tuple(to_array(std::move(totals.plane)), totals.loss, totals.bound);
+}
+
+// One graph as an energy, for solvers outside of this core.
+struct AugmentedGraphs {
+    OneHotProblem one_hot;
+
+    explicit AugmentedGraphs(const Problem& problem) : one_hot(problem) {}
+
+    void check(std::int32_t graph) const { check_graphs(one_hot.problem(), {&graph, 1}); }
+
+    std::size_t nodes(std::int32_t graph) const {
+        const auto& offset = one_hot.problem().node_offset;
+        return static_cast<std::size_t>(offset[graph + 1] - offset[graph]);
+    }
+
+    nb::tuple energy(const In1<double>& weights, std::int32_t graph, bool binary) const {
+        check(graph);
+        const Problem& p = one_hot.problem();
+        const OneHotWeights w = one_hot.prepare(span(weights));
+        std::vector<double> gains;
+        one_hot.gains(w, graph, gains);
+        if (binary)  // loss_u (1 - 2 y_uk) an indicator, in place of 2 loss_u a wrong label
+            for (std::size_t i = 0; i < gains.size(); ++i)
+                gains[i] -= p.loss[p.node_offset[graph] + static_cast<std::int64_t>(i) / w.width];
+        GraphEnergy e;
+        e.set(one_hot, w, graph, gains);
+        const auto K = static_cast<std::size_t>(p.n_labels), edges = e.tail.size();
+        std::vector<std::int64_t> ends(2 * edges);
+        for (std::size_t i = 0; i < edges; ++i) ends[2 * i] = e.tail[i], ends[2 * i + 1] = e.head[i];
+        return nb::make_tuple(to_array(std::move(e.unary), {nodes(graph), K}), to_array(std::move(ends), {edges, 2}),
+                              to_array(std::move(e.tables), {edges, K, K}), one_hot.rounding(w, graph));
+    }
+
+    nb::tuple plane(std::int32_t graph, const In1<std::int32_t>& labels) const {
+        check(graph);
+        const Problem& p = one_hot.problem();
+        if (labels.size() != nodes(graph)) throw std::invalid_argument("one label a node is needed");
+        for (std::size_t u = 0; u < labels.size(); ++u)
+            if (labels.data()[u] < 0 || labels.data()[u] >= p.n_labels) throw std::invalid_argument("a label is out of range");
+        std::vector<double> row(static_cast<std::size_t>(p.dim()));
+        const double loss = one_hot.add_plane(graph, labels.data(), row.data());
+        return nb::make_tuple(to_array(std::move(row)), loss);
+    }
+
+    nb::tuple fractional_plane(std::int32_t graph, const In2<double>& z, std::optional<In3<double>> m) const {
+        check(graph);
+        const Problem& p = one_hot.problem();
+        const auto K = static_cast<std::size_t>(p.n_labels);
+        const auto edges = static_cast<std::size_t>(p.edge_offset[graph + 1] - p.edge_offset[graph]);
+        if (z.shape(0) != nodes(graph) || z.shape(1) != K) throw std::invalid_argument("shares must be (nodes, labels)");
+        if (m && (m->shape(0) != edges || m->shape(1) != K || m->shape(2) != K))
+            throw std::invalid_argument("shares of label pairs must be (edges, labels, labels)");
+        std::vector<double> row(static_cast<std::size_t>(p.dim()));
+        const double loss = one_hot.add_fractional_plane(graph, z.data(), m ? m->data() : nullptr, row.data());
+        return nb::make_tuple(to_array(std::move(row)), loss);
+    }
+};
+
+std::unique_ptr<Labeler> tree(const Problem& problem, int threads) {
+    const auto forests = std::make_shared<const Forests>(Forests::of(problem));
+    return std::make_unique<Labeler>(problem, threads, [&] { return make_tree_solver(forests); });
+}
+
+std::unique_ptr<Labeler> message(const Problem& problem, int threads, int max_sweeps, double tolerance, int patience,
+                                 double least_progress) {
+    const infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, infer::NodeOrder::breadth_first};
+    return std::make_unique<Labeler>(problem, threads, [&] { return make_message_solver(settings); });
+}
+
+}  // namespace
+
+void bind_one_hot(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Labeler>(m, "Labeler", "Loss-augmented one-hot inference, threads over graphs.")
+        .def("evaluate", &evaluate, "weights"_a, "graphs"_a, "seconds"_a.none() = nb::none(),
+             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
+        .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(),
+             "Mean plane (dim,), mean loss and mean bound over all graphs.")
+        .def(
+            "labelings",
+            [](Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {
+                std::vector<std::int32_t> labels;
+                {
+                    const nb::gil_scoped_release release;
+                    labels = oracle.labelings(span(weights), span(graphs));
+                }
+                return to_array(std::move(labels));
+            },
+            "weights"_a, "graphs"_a, "The labels found, one a node, concatenated.");
+    m.def("tree_labeler", &tree, "problem"_a, "threads"_a, nb::keep_alive<0, 1>());
+    m.def("message_labeler", &message, "problem"_a, "threads"_a, "max_sweeps"_a, "tolerance"_a, "patience"_a,
+          "least_progress"_a, nb::keep_alive<0, 1>());
+    nb::class_<AugmentedGraphs>(m, "AugmentedGraphs", "Graphs of the one-hot problem as energies, and planes of their labelings.")
+        .def(nb::init<const Problem&>(), "problem"_a, nb::keep_alive<1, 2>())
+        .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a, "binary"_a = false,
+             "Unary (V, K), edges (E, 2), tables (E, K, K) to minimise, and what rounding can hide; binary: with the loss of "
+             "independent indicators.")
+        .def(
+            "truth",
+            [](const AugmentedGraphs& a, std::int32_t graph) {
+                a.check(graph);
+                const Problem& p = a.one_hot.problem();
+                return to_array(std::vector<std::int32_t>(p.labels.begin() + p.node_offset[graph],
+                                                          p.labels.begin() + p.node_offset[graph + 1]));
+            },
+            "graph"_a, "True labels (V,).")
+        .def("plane", &AugmentedGraphs::plane, "graph"_a, "labels"_a, "Plane (dim,) and loss of a labeling.")
+        .def("fractional_plane", &AugmentedGraphs::fractional_plane, "graph"_a, "z"_a, "m"_a.none() = nb::none(),
+             "The same for shares of labels (V, K) and of label pairs (E, K, K; default: products).");
+}
+
+}  // namespace gapcut::bindings

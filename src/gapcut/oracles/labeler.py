@@ -1,0 +1,81 @@
+"""One-hot oracles that run in the core: dynamic programming on forests, message passing on any graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray, IntArray
+
+
+class _Labeler:
+    """What both share: one label a node, pairwise weights of any sign, the loss ``rho/|V|`` a wrong node."""
+
+    feasible = True
+    solves: ProblemName = "one-hot"
+
+    def __init__(self, problem: LearningProblem, native: _core.Labeler) -> None:
+        self._problem, self._native = problem, native
+
+    def evaluate(
+        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
+    ) -> OraclePlanes:
+        """As :class:`gapcut.oracles.base.Oracle` has it; weights of any sign."""
+        chosen = np.arange(self._problem.n_graphs) if graphs is None else np.asarray(graphs)
+        weights = np.ascontiguousarray(w, dtype=np.float64)
+        indices = np.ascontiguousarray(chosen, dtype=np.int32)
+        return OraclePlanes(*self._native.evaluate(weights, indices, time_left))
+
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """Means over all graphs, the same bits for any number of threads."""
+        return OracleTotal(*self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left))
+
+    def labelings(self, w: FloatArray) -> list[IntArray]:
+        """The labels found at ``w``, one (V,) array a graph."""
+        offset = self._problem.core.node_offset
+        everything = np.arange(self._problem.n_graphs, dtype=np.int32)
+        flat = self._native.labelings(np.ascontiguousarray(w, dtype=np.float64), everything)
+        return np.split(flat.astype(np.int64), offset[1:-1])
+
+
+class TreeOracle(_Labeler):
+    """``max_z Delta(y, z) - w'(Psi(x, y) - Psi(x, z))`` over one-hot ``z``, exactly, on graphs without cycles.
+
+    Max-sum dynamic programming. Several edges between two nodes count as one; isolated nodes are fine. Raises
+    ValueError naming the first graph with a cycle.
+    """
+
+    exact = True
+
+    def __init__(self, problem: LearningProblem, n_threads: int = 1) -> None:
+        super().__init__(problem, _core.tree_labeler(problem.core, n_threads))
+
+
+class TrwsOracle(_Labeler):
+    """The same on any graph by TRW-S (Kolmogorov 2006): a labeling, and a bound that is proven whatever the gap.
+
+    ``max_sweeps``, ``tolerance``, ``patience`` and ``least_progress`` as in ``gapcut.solve(method="trws")``;
+    message passing starts anew at every call, so that answers depend on the weights alone. Forests are solved
+    exactly.
+    """
+
+    exact = False
+
+    def __init__(
+        self,
+        problem: LearningProblem,
+        n_threads: int = 1,
+        *,
+        max_sweeps: int = 30,
+        tolerance: float = 1e-6,
+        patience: int = 6,
+        least_progress: float = 1e-2,
+    ) -> None:
+        super().__init__(
+            problem,
+            _core.message_labeler(problem.core, n_threads, max_sweeps, tolerance, patience, least_progress),
+        )

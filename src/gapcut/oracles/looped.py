@@ -1,0 +1,101 @@
+"""Oracles that solve graph after graph through Python: solvers from outside of the core, on equal terms."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.engines import OutOfTime
+from gapcut.inference.clock import Deadline
+from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray, Int32Array, IntArray
+
+
+@dataclass(frozen=True)
+class AugmentedEnergy:
+    """Loss-augmented inference of one graph as a minimum: ``unary`` (V, K), ``edges`` (E, 2), ``tables`` (E, K,
+    K), the true ``labels`` (V,). ``rounding``: what floating point can hide between sums of these entries and
+    the true slack."""
+
+    unary: FloatArray
+    edges: IntArray
+    tables: FloatArray
+    truth: Int32Array
+    rounding: float
+
+    def value_of_truth(self) -> float:
+        """The energy of ``z = y``."""
+        nodes = self.unary[np.arange(len(self.truth)), self.truth]
+        tail, head = self.truth[self.edges[:, 0]], self.truth[self.edges[:, 1]]
+        return math.fsum(nodes) + math.fsum(self.tables[np.arange(len(self.edges)), tail, head])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Plane (dim,), loss, and proven bound of one graph's slack (inf: nothing is proven)."""
+
+    plane: FloatArray
+    loss: float
+    bound: float = math.inf
+
+
+class LoopedOracle(ABC):
+    """Solves graph by graph, in ``n_threads`` threads; answers do not depend on their number."""
+
+    exact = False
+    feasible = True
+    solves: ProblemName = "one-hot"
+    binary = False
+    """Whether labels are independent indicators, each with its own loss (Eq. 14)."""
+
+    def __init__(self, problem: LearningProblem, n_threads: int = 1) -> None:
+        self._problem, self._threads = problem, n_threads
+        self._graphs = _core.AugmentedGraphs(problem.core)
+
+    @abstractmethod
+    def answer(self, graph: int, energy: AugmentedEnergy, clock: Deadline) -> Answer:
+        """Plane, loss and bound of one graph. Raises ``OutOfTime`` where the clock strikes first."""
+
+    def evaluate(
+        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
+    ) -> OraclePlanes:
+        """As :class:`gapcut.oracles.base.Oracle` has it; weights of any sign."""
+        weights = np.ascontiguousarray(w, dtype=np.float64)
+        clock = Deadline(time_left)
+
+        def one(graph: int) -> Answer:
+            if clock.left == 0.0:
+                raise OutOfTime
+            return self.answer(graph, self.energy(weights, graph), clock)
+
+        chosen = range(self._problem.n_graphs) if graphs is None else [int(g) for g in graphs]
+        if self._threads == 1 or len(chosen) == 1:
+            found = [one(graph) for graph in chosen]
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                found = list(pool.map(one, chosen))
+        return OraclePlanes(
+            np.array([a.plane for a in found]).reshape(len(found), self._problem.dim),
+            np.array([a.loss for a in found]),
+            np.array([a.bound for a in found]),
+        )
+
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """Means over all graphs; the mean of the bounds is rounded up."""
+        each = self.evaluate(w, None, time_left)
+        bound = math.nextafter(math.fsum(each.bounds) / len(each.bounds), math.inf)
+        return OracleTotal(
+            each.planes.mean(axis=0), float(each.losses.mean()), math.nextafter(bound, math.inf)
+        )
+
+    def energy(self, w: FloatArray, graph: int) -> AugmentedEnergy:
+        """The loss-augmented energy of one graph at ``w``."""
+        unary, edges, tables, rounding = self._graphs.energy(w, graph, self.binary)
+        return AugmentedEnergy(unary, edges, tables, self._graphs.truth(graph), rounding)
