@@ -11,6 +11,7 @@ Read: labels from an extra dimension, else from ``classification``, where 0 ("ne
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,7 +32,10 @@ STANDARD_NAMES = {
 """Classes of the LAS 1.4 specification, table 17."""
 
 _USER, _RECORD = "gapcut", 1
-_POINTS_AT_ONCE = 1_000_000
+_POINTS_AT_ONCE = 200_000
+_HEADER_HEAD = struct.Struct("<4s90sHII")
+"""Signature, what is read by laspy, size of the header, where the points begin, number of header records."""
+_RECORD_HEAD = 54
 _CHANGED_NAMES = {"scan_angle_rank": "scan_angle"}
 _NOT_KEPT = ("X", "Y", "Z", "intensity", "classification", *COLOURS)
 _FINEST, _COARSEST = 1e-4, 1e-3
@@ -48,6 +52,7 @@ def _laspy() -> Any:
 
 def read(path: Path) -> Table:
     """Columns of a LAS or LAZ file. What laspy raises on a damaged one passes through."""
+    _check_records(path)
     with _laspy().open(str(path)) as reader:
         header = reader.header
         _check_size(path, header)
@@ -67,17 +72,49 @@ def read(path: Path) -> Table:
     return Table(_without_constants(columns), label_names, crs)
 
 
+def _check_records(path: Path) -> None:
+    """That the header records announced fit before the points: else laspy would read on for minutes."""
+    with path.open("rb") as file:
+        start = file.read(_HEADER_HEAD.size)
+    if len(start) < _HEADER_HEAD.size or not start.startswith(b"LASF"):
+        raise CloudError("is no LAS file, or cut short within its header")
+    header_size, points_at, records = _HEADER_HEAD.unpack(start)[-3:]
+    if points_at > path.stat().st_size or header_size + records * _RECORD_HEAD > points_at:
+        raise CloudError("has a damaged header (its records do not fit before the points), or was cut short")
+
+
 def _check_size(path: Path, header: Any) -> None:
     if header.are_points_compressed:
+        _check_chunks(path, header)
         return
     room = (path.stat().st_size - header.offset_to_point_data) // max(1, header.point_format.size)
     if header.point_count > room:
         raise CloudError(f"holds {max(0, room):,} of {header.point_count:,} points: the file was cut short")
 
 
+def _check_chunks(path: Path, header: Any) -> None:
+    """That a LAZ file's table of chunks is inside it and has no more chunks than points: the LAZ library would
+    reserve gigabytes for what a damaged one announces."""
+    with path.open("rb") as file:
+        file.seek(header.offset_to_point_data)
+        (table,) = struct.unpack("<q", file.read(8).ljust(8, b"\xff"))
+        if table == -1:  # written as a stream: the place is at the end
+            file.seek(-8, 2)
+            (table,) = struct.unpack("<q", file.read(8))
+        if not header.offset_to_point_data < table <= path.stat().st_size - 8:
+            raise CloudError("has no table of chunks where it should be: the file was cut short")
+        file.seek(table)
+        _, chunks = struct.unpack("<II", file.read(8))
+    if chunks > max(1, header.point_count):
+        raise CloudError(
+            f"announces {chunks:,} chunks for {header.point_count:,} points: the file is damaged"
+        )
+
+
 def _columns_of(points: Any, header: Any) -> dict[str, AnyArray]:
     raw = {axis: np.asarray(points[axis.upper()], dtype=np.float64) for axis in "xyz"}
-    columns = {axis: raw[axis] * header.scales[i] + header.offsets[i] for i, axis in enumerate("xyz")}
+    with np.errstate(over="ignore", invalid="ignore"):  # a damaged scale: told as points that are not finite
+        columns = {axis: raw[axis] * header.scales[i] + header.offsets[i] for i, axis in enumerate("xyz")}
     standard = list(points.point_format.standard_dimension_names)
     for name in (*standard, *points.point_format.extra_dimension_names):
         if name in ("X", "Y", "Z"):
