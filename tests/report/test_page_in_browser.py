@@ -48,7 +48,7 @@ def table_scene(name: str, n: int, wrong: bool = True) -> SceneView:
 
 class Opened:
     def __init__(self, browser: Any, path: Path, touch: bool = False) -> None:
-        size = {"width": 420, "height": 800} if touch else {"width": 1200, "height": 850}
+        size = {"width": 420, "height": 800} if touch else {"width": 900, "height": 640}
         self.context = browser.new_context(viewport=size, has_touch=touch)
         self.page = self.context.new_page()
         self.said: list[str] = []
@@ -92,7 +92,7 @@ class Opened:
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
-    scenes = [table_scene("first", 40_000), table_scene("second", 20_000, wrong=False)]
+    scenes = [table_scene("first", 16_000), table_scene("second", 8_000, wrong=False)]
     write_page(tmp_path / "a.html", "Two scenes", scenes, tables=[PageTable("T", ["a"], [[1]])])
     it = Opened(browser, tmp_path / "a.html")
     yield it
@@ -140,10 +140,10 @@ def test_legend_hides_classes(opened: Opened) -> None:
 
 
 def test_scenes_switch(opened: Opened) -> None:
-    assert "40,000 points" in opened.page.locator("#count").inner_text()
+    assert "16,000 points" in opened.page.locator("#count").inner_text()
     opened.press("#layers", "Errors")
     opened.press("#scenes", "second")
-    assert "20,000 points" in opened.page.locator("#count").inner_text()
+    assert "8,000 points" in opened.page.locator("#count").inner_text()
     assert opened.page.locator('#layers button[aria-pressed="true"]').inner_text() == "Errors"
     assert opened.share(_WRONG) < 0.001
 
@@ -188,7 +188,7 @@ def test_mouse_turns_zooms_and_moves(opened: Opened) -> None:
 
 
 def test_narrow_screen(browser: Any, tmp_path: Path) -> None:
-    write_page(tmp_path / "a.html", "Narrow", [table_scene("first", 20_000)])
+    write_page(tmp_path / "a.html", "Narrow", [table_scene("first", 8_000)])
     it = Opened(browser, tmp_path / "a.html", touch=True)
     assert it.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert it.share(_BLUE) > 0.01
@@ -196,6 +196,7 @@ def test_narrow_screen(browser: Any, tmp_path: Path) -> None:
     it.context.close()
 
 
+@pytest.mark.slow
 def test_half_a_million_points_open_in_time(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     write_page(path, "Large", [table_scene("first", 600_000)])
