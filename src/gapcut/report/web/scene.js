@@ -1,0 +1,80 @@
+"use strict";
+/* A scene as it lies in the page: gzip, base64; positions of all points axis by axis, then one byte a point and layer. */
+const NONE = 255;
+
+async function unpack(text) {
+  const packed = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old to unpack the points.");
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function loadScene(meta, index) {
+  const bytes = await unpack(document.getElementById(`scene-${index}`).textContent.trim());
+  const n = meta.points;
+  const places = new Uint16Array(4 * n);
+  for (let axis = 0; axis < 3; axis++) { // low bytes of all points, then high bytes; each the step from the point before
+    let value = 0;
+    const [low, high] = [2 * axis * n, (2 * axis + 1) * n];
+    for (let i = 0; i < n; i++) {
+      value = (value + bytes[low + i] + 256 * bytes[high + i]) & 65535;
+      places[4 * i + axis] = value;
+    }
+  }
+  const layers = new Map(meta.layers.map((name, k) => [name, bytes.subarray((6 + k) * n, (7 + k) * n)]));
+  const [truth, prediction] = [layers.get("truth"), layers.get("prediction")];
+  if (truth && prediction)
+    layers.set("errors", Uint8Array.from(truth, (t, i) => (t === NONE || prediction[i] === NONE ? NONE : t === prediction[i] ? 0 : 1)));
+  layers.set("height", new Uint8Array(n));
+  return { meta, places, layers, sample: samplePlaces(meta, places), hidden: new Map() };
+}
+
+/* At most 20,000 points in metres, to fit the camera to. */
+function samplePlaces(meta, places) {
+  const n = meta.points, step = Math.max(1, Math.ceil(n / 20000));
+  const sample = [];
+  for (let i = 0; i < n; i += step)
+    for (let axis = 0; axis < 3; axis++) sample.push(meta.low[axis] + meta.extent[axis] * places[4 * i + axis] / 65535);
+  return sample;
+}
+
+/* The yaw from which the longest horizontal direction lies across the view. */
+function broadYaw(sample) {
+  const n = sample.length / 3;
+  let [mx, my, xx, yy, xy] = [0, 0, 0, 0, 0];
+  for (let i = 0; i < n; i++) { mx += sample[3 * i] / n; my += sample[3 * i + 1] / n; }
+  for (let i = 0; i < n; i++) {
+    const [dx, dy] = [sample[3 * i] - mx, sample[3 * i + 1] - my];
+    xx += dx * dx; yy += dy * dy; xy += dx * dy;
+  }
+  return 0.5 * Math.atan2(2 * xy, xx - yy);
+}
+
+function entriesOf(scene, layer, page) {
+  if (layer === "errors") return [{ code: 0, name: "right", colour: "#b9c0c9" }, { code: 1, name: "wrong", colour: "#d5301a" },
+    { code: NONE, name: "no label", colour: "#e3e0cf" }];
+  if (layer === "height") return [];
+  if (layer === "segments") return [];
+  return [...page.labels.map((l, code) => ({ code, ...l })), { code: NONE, name: "no label", colour: "#c3c7cd" }];
+}
+
+const hexBytes = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+
+/* 256 RGBA entries of a layer; codes in `hidden` get alpha 0. */
+function paletteOf(scene, layer, page, hidden) {
+  const bytes = new Uint8Array(1024).fill(255);
+  const put = (code, rgb) => bytes.set([...rgb, hidden.has(code) ? 0 : 255], 4 * code);
+  if (layer === "segments") for (let k = 0; k < 256; k++) put(k, segmentColour(k));
+  for (const { code, colour } of entriesOf(scene, layer, page)) put(code, hexBytes(colour));
+  return bytes;
+}
+
+/* Colours far apart for neighbouring codes: hue by the golden ratio, three lightnesses. */
+function segmentColour(k) {
+  if (k === NONE) return [195, 199, 205];
+  const hue = (k * 0.61803398875) % 1, light = [0.48, 0.6, 0.72][k % 3], chroma = 0.62 * Math.min(light, 1 - light);
+  return [0, 8, 4].map((n) => {
+    const t = (n + hue * 12) % 12;
+    return Math.round(255 * (light - chroma * Math.max(-1, Math.min(t - 3, 9 - t, 1))));
+  });
+}

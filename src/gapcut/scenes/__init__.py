@@ -1,0 +1,1 @@
+"""Scenes: point clouds to labelled parts."""

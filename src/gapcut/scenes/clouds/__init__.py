@@ -1,0 +1,19 @@
+"""Point clouds and their files: LAS/LAZ, PLY, PCD, E57 (read), XYZ text, npz."""
+
+from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
+from gapcut.scenes.clouds.errors import CloudError, CloudFileError
+from gapcut.scenes.clouds.files import READABLE, WRITABLE, read_cloud, write_cloud
+from gapcut.scenes.clouds.superpoint import read_superpoint_cloud, read_superpoint_graph
+
+__all__ = [
+    "NO_LABEL",
+    "READABLE",
+    "WRITABLE",
+    "CloudError",
+    "CloudFileError",
+    "PointCloud",
+    "read_cloud",
+    "read_superpoint_cloud",
+    "read_superpoint_graph",
+    "write_cloud",
+]

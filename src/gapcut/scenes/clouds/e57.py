@@ -1,0 +1,82 @@
+"""E57 (ASTM E2807), read only (extra ``scenes``: pye57).
+
+All scans of a file become one cloud in its common coordinates (each scan's pose applied in float64); with more than
+one, ``scan`` counts them. Points marked invalid are left out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut.scenes.clouds.errors import CloudError
+from gapcut.scenes.clouds.names import canonical
+from gapcut.scenes.clouds.table import Table
+from gapcut.typing import AnyArray, FloatArray
+
+_LEFT_OUT = ("rowIndex", "columnIndex", "returnIndex", "returnCount", "timeStamp")
+_SPHERICAL = ("sphericalRange", "sphericalAzimuth", "sphericalElevation")
+_CARTESIAN = ("cartesianX", "cartesianY", "cartesianZ")
+
+
+def read(path: Path) -> Table:
+    """Columns of all scans. What libE57Format raises on a damaged file passes through."""
+    try:
+        import pye57
+    except ImportError as error:
+        raise ImportError('E57 files need pye57: pip install "gapcut[scenes]"') from error
+    with pye57.E57(str(path)) as file:
+        count = int(file.scan_count)
+        scans = [_scan(pye57, file, i) for i in range(count)]
+    scans = [scan for scan in scans if len(scan["x"])]
+    if not scans:
+        raise CloudError("holds no points")
+    if count > 1:
+        for i, scan in enumerate(scans):
+            scan["scan"] = np.full(len(scan["x"]), i, dtype=np.int32)
+    common = [key for key in scans[0] if all(key in scan for scan in scans)]
+    return Table({key: np.concatenate([scan[key] for scan in scans]) for key in common})
+
+
+def _scan(pye57: Any, file: Any, index: int) -> dict[str, AnyArray]:
+    header = file.get_header(index)
+    names = [name for name in header.point_fields if name not in _LEFT_OUT]
+    columns = {name: np.empty(header.point_count, dtype=np.float64) for name in names}
+    buffers = pye57.libe57.VectorSourceDestBuffer()
+    for name, values in columns.items():
+        buffers.append(
+            pye57.libe57.SourceDestBuffer(file.image_file, name, values, header.point_count, True, True)
+        )
+    found = header.points.reader(buffers).read() if header.point_count else 0
+    if found != header.point_count:
+        raise CloudError(
+            f"holds {found:,} of {header.point_count:,} points in scan {index}: the file was cut short"
+        )
+    valid = np.ones(header.point_count, dtype=bool)
+    for state in ("cartesianInvalidState", "sphericalInvalidState"):
+        if state in columns:
+            valid &= columns.pop(state) == 0
+    columns = {name: values[valid] for name, values in columns.items()}
+    xyz = _posed(_coordinates(columns, index), header)
+    return {"x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2]} | canonical(columns)
+
+
+def _coordinates(columns: dict[str, AnyArray], index: int) -> FloatArray:
+    if all(name in columns for name in _CARTESIAN):
+        for name in _SPHERICAL:
+            columns.pop(name, None)
+        return np.stack([columns.pop(name) for name in _CARTESIAN], axis=1)
+    if not all(name in columns for name in _SPHERICAL):
+        raise CloudError(f"has no coordinates in scan {index}")
+    distance, azimuth, elevation = (columns.pop(name) for name in _SPHERICAL)
+    level = distance * np.cos(elevation)
+    return np.stack([level * np.cos(azimuth), level * np.sin(azimuth), distance * np.sin(elevation)], axis=1)
+
+
+def _posed(xyz: FloatArray, header: Any) -> FloatArray:
+    if not header.has_pose():
+        return xyz
+    pose: FloatArray = xyz @ np.asarray(header.rotation_matrix).T + np.asarray(header.translation)
+    return pose

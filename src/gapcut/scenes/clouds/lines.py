@@ -1,0 +1,51 @@
+"""Tables of numbers as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import IO
+
+import numpy as np
+
+from gapcut.typing import AnyArray, FloatArray
+
+_ROWS_AT_ONCE = 100_000
+_NO_COMMENT = None
+
+
+def read_rows(lines: Iterator[str], delimiter: str | None = None, most: int | None = None) -> FloatArray:
+    """(rows, columns) numbers of the next ``most`` lines, blank ones left out. Raises ValueError naming the row."""
+    if most == 0:
+        return np.empty((0, 0))
+    first = next((line for line in lines if line.strip()), None)
+    if first is None:
+        return np.empty((0, 0))
+    rows: FloatArray = np.loadtxt(
+        chain([first], lines),
+        dtype=np.float64,
+        comments=_NO_COMMENT,
+        delimiter=delimiter,
+        ndmin=2,
+        max_rows=most,
+    )
+    return rows
+
+
+def write_rows(
+    file: IO[bytes], columns: Sequence[AnyArray], formats: Sequence[str], separator: str = " "
+) -> None:
+    """One line a point; ``formats`` are printf formats, one a column."""
+    line = separator.join(formats)
+    for start in range(0, len(columns[0]), _ROWS_AT_ONCE):
+        rows = zip(*(column[start : start + _ROWS_AT_ONCE].tolist() for column in columns), strict=True)
+        file.write(("\n".join(line % row for row in rows) + "\n").encode("ascii"))
+
+
+def number_format(name: str, values: AnyArray) -> str:
+    """Coordinates to a micrometre, floats so that they read back the same, integers as they are."""
+    if values.dtype.kind in "iu":
+        return "%d"
+    if name in ("x", "y", "z"):
+        return "%.6f"
+    return "%.9g" if values.dtype.itemsize <= 4 else "%.17g"

@@ -1,0 +1,159 @@
+"""The page as a file: what is packed comes out again, what cannot be shown is refused, nothing is half written."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from gapcut.report.embed import cell_text, data_uri
+from gapcut.report.packing import points_to_show
+from gapcut.report.page import PageFigure, PageTable, write_page
+from gapcut.report.scene_view import PALETTE, SceneView, shown_labels
+from gapcut.scenes.clouds import PointCloud
+
+
+def scene(n: int = 2000, seed: int = 0, **layers: Any) -> SceneView:
+    rng = np.random.default_rng(seed)
+    xyz = rng.uniform(-10, 10, (n, 3)) * [3, 1, 0.5] + np.array([500_000, 6_000_000, 50])
+    truth = rng.integers(-1, 4, n) * 10
+    truth[truth < 0] = -1
+    given = {"truth": truth, "prediction": rng.integers(0, 4, n) * 10, "segments": rng.integers(0, 400, n)}
+    return SceneView(f"scene {seed}", xyz, {**given, **layers}, {0: "deck", 10: "</script>", 20: "column"})
+
+
+def unpack(html: str, index: int) -> tuple[dict[str, Any], np.ndarray, dict[str, np.ndarray]]:
+    """What the script of the page does, written a second time."""
+    page = json.loads(re.search(r'id="page-data">(.*?)</script>', html, re.S).group(1))
+    meta = page["scenes"][index]
+    blob = re.search(rf'id="scene-{index}">(.*?)</script>', html, re.S).group(1)
+    data = (
+        np.frombuffer(gzip.decompress(base64.b64decode(blob)), np.uint8)
+        .reshape(-1, meta["points"])
+        .astype(np.int64)
+    )
+    steps = [data[2 * a] + 256 * data[2 * a + 1] for a in range(3)]
+    places = np.stack([np.cumsum(s) % 65536 for s in steps], axis=1)
+    xyz = np.array(meta["low"]) + places / 65535 * np.array(meta["extent"])
+    return page, xyz, {name: data[6 + k] for k, name in enumerate(meta["layers"])}
+
+
+def test_points_and_labels_survive(tmp_path: Path) -> None:
+    given = scene()
+    write_page(tmp_path / "a.html", "A & B", [given])
+    html = (tmp_path / "a.html").read_text()
+    page, xyz, layers = unpack(html, 0)
+    assert "<h1>A &amp; B</h1>" in html
+    assert [label["name"] for label in page["labels"]] == ["deck", "</script>", "column", "30"]
+    assert [label["colour"] for label in page["labels"]] == list(PALETTE[:4])
+    centre = (given.xyz.min(axis=0) + given.xyz.max(axis=0)) / 2
+    distance, nearest = cKDTree(xyz).query(given.xyz - centre)
+    assert distance.max() < 0.001
+    assert len(np.unique(nearest)) == given.n_points
+    for key in ("truth", "prediction"):
+        expected = np.where(given.layers[key] < 0, 255, given.layers[key] // 10)
+        assert np.array_equal(layers[key][nearest], expected)
+    assert np.array_equal(layers["segments"][nearest], given.layers["segments"] % 255)
+
+
+def test_needs_no_network_and_closes_no_script_early(tmp_path: Path) -> None:
+    write_page(tmp_path / "a.html", "t", [scene(50)], tables=[PageTable("<b>", ["x"], [["<i>"]])])
+    html = (tmp_path / "a.html").read_text()
+    assert not re.search(r"https?://", html)
+    assert "default-src 'none'" in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert html.count("<script") == html.count("</script>") == 2 + 4  # data and one scene, four scripts
+
+
+def test_thinning() -> None:
+    assert points_to_show([10, 20], 100, 100) == [10, 20]
+    assert points_to_show([1000, 5, 1000], 400, 600) == [297, 5, 298]
+    assert points_to_show([1000], 400, 10_000) == [400]
+    with pytest.raises(ValueError, match="at least one point a scene"):
+        points_to_show([5, 5], 5, 1)
+
+
+def test_thinned_page_says_so(tmp_path: Path) -> None:
+    write_page(tmp_path / "a.html", "t", [scene(3000)], scene_points=1000)
+    page, xyz, _ = unpack((tmp_path / "a.html").read_text(), 0)
+    assert len(xyz) == page["scenes"][0]["points"] == 1000
+    assert page["scenes"][0]["of"] == 3000
+
+
+def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
+    for name in "ab":
+        write_page(tmp_path / name, "t", [scene(500)], scene_points=300)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_without_scenes(tmp_path: Path) -> None:
+    write_page(tmp_path / "a.html", "t", notes=["a note"], tables=[PageTable("T", ["a", "b"], [["x", 1.5]])])
+    html = (tmp_path / "a.html").read_text()
+    assert "<canvas" not in html
+    assert "<p>a note</p>" in html
+    assert '<td class="number">1.5</td>' in html
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SceneView("s", np.zeros((0, 3))), r"scene 's': xyz has shape \(0, 3\)"),
+        (lambda: SceneView("s", [[0, 0, np.nan]]), "scene 's': point 0 is not finite"),
+        (lambda: SceneView("s", [[0, 0, 0]], {"truth": [0.5]}), "layer 'truth' has shape .1,. of float64"),
+        (lambda: SceneView("s", [[0, 0, 0]], {"errors": [0]}), "makes a layer 'errors' itself"),
+        (
+            lambda: shown_labels([SceneView("s", np.zeros((300, 3)), {"truth": np.arange(300)})]),
+            "300 different labels",
+        ),
+        (
+            lambda: shown_labels([SceneView(n, [[0, 0, 0]], {"truth": [0]}, {0: n}) for n in "ab"]),
+            "scene 'b': label 0 is 'b' here, but 'a' in another scene",
+        ),
+    ],
+)
+def test_refuses(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_failure_leaves_the_old_page(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="table 'T': row 1 has 1 cells"):
+        write_page(path, "t", tables=[PageTable("T", ["a", "b"], [[1, 2], [1]])])
+    with pytest.raises(ValueError, match="neither PNG nor SVG"):
+        write_page(path, "t", figures=[b"nothing"])
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_figures(tmp_path: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    assert data_uri(matplotlib.Figure()).startswith("data:image/png;base64,iVBOR")
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+    (tmp_path / "a.svg").write_text(svg)
+    assert data_uri(svg) == data_uri(tmp_path / "a.svg")
+    write_page(tmp_path / "a.html", "t", figures=[PageFigure(svg, "caption & more"), svg])
+    assert (tmp_path / "a.html").read_text().count("<figure>") == 2
+
+
+def test_cells() -> None:
+    shown = [
+        cell_text(v)
+        for v in (None, float("nan"), 12345, 0.123456, 1234567.8, True, "x", np.float32(0.5), np.int64(7))
+    ]
+    assert shown == ["–", "–", "12,345", "0.1235", "1,234,568", "True", "x", "0.5", "7"]
+
+
+def test_of_cloud() -> None:
+    cloud = PointCloud(np.zeros((3, 3)), labels=[0, 1, -1], label_names={0: "a"}, name="pier")
+    view = SceneView.of_cloud(cloud, prediction=np.array([1, 1, 1]))
+    assert (view.name, list(view.layers)) == ("pier", ["truth", "prediction"])
