@@ -13,11 +13,6 @@
 namespace gapcut::bindings {
 namespace {
 
-template <class T>
-std::span<const T> span(const In1<T>& a) {
-    return {a.data(), a.size()};
-}
-
 nb::tuple evaluate(Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs, std::optional<double> seconds) {
     const auto dim = static_cast<std::size_t>(oracle.problem().dim());
     std::vector<double> planes(graphs.size() * dim), losses(graphs.size()), bounds(graphs.size());

@@ -1,8 +1,6 @@
 // The energy that solvers of several topics take.
 #pragma once
 
-#include <span>
-
 #include "arrays.hpp"
 #include "gapcut/infer/energy.hpp"
 
@@ -24,11 +22,6 @@ struct PairwiseEnergy {
           head(std::move(head_)), table_at(std::move(table_at_)), tables(std::move(tables_)) {
         view = {span(labels), span(unary_at), span(unary), span(tail), span(head), span(table_at), span(tables)};
         infer::check(view);
-    }
-
-    template <class T>
-    static std::span<const T> span(const In1<T>& a) {
-        return {a.data(), a.size()};
     }
 };
 

@@ -74,6 +74,7 @@ class Schedule:
     best_dual: float = -math.inf
     raw: Sequence[float] | None = None
     mended: Sequence[float] | None = None
+    mend_by: int = 4 * REPAIR_COST
     progress: list[float] = field(default_factory=list)
 
     def wait(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
@@ -148,7 +149,7 @@ class Steps:
             self.prove_lower(session, self._mend(session, labels))
             gap = bounds.relative_gap
             wait = min(wait, schedule.wait(now, gap, target, schedule.mended))
-            schedule.mended = (now, gap)
+            schedule.mended, schedule.mend_by = (now, gap), 2 * max(now, 2 * REPAIR_COST)
         schedule.raw = (now, raw)
         schedule.last_upper = bounds.upper
         schedule.progress.append(bounds.upper - schedule.best_dual)
@@ -178,7 +179,8 @@ class Steps:
             return False
         upper, target = session.bounds.upper, session.limits.gap
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        return raw < 18.0 * target or settled
+        due = self.state.iterations - self.schedule.began >= self.schedule.mend_by
+        return raw < 18.0 * target or settled or due
 
     def _mend(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         worthwhile = 0.1 * session.limits.gap * session.bounds.upper / labels.size

@@ -49,4 +49,6 @@ class DualAscent:
         native, most = _METHODS[self.method]
         most = most if self.max_iterations is None else self.max_iterations
         start = np.zeros(0) if start is None else start
-        return QPResult(*native(planes, losses, C, lower, upper, start, tolerance, most, self.seed, time_left))
+        return QPResult(
+            *native(planes, losses, C, lower, upper, start, tolerance, most, self.seed, time_left)
+        )
