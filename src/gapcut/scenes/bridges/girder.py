@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapcut.scenes.bridges import kit
-from gapcut.scenes.bridges.line import Line, make_ground
+from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
 
@@ -35,7 +35,7 @@ def build(plan: Plan) -> Bridge:
     )
     clearance = float(rng.uniform(7.5, 13.0))
     depth = float(np.round(spans.max() * {"steel": 0.043, "concrete": 0.047, "box": 0.042}[material], 2))
-    site = _site(plan, line, width, clearance + depth, depth)
+    site = kit.valley(plan.rng, line, width, clearance + depth, depth)
     if material == "box":
         n_girders = max(3, round(width / 3.8))
         ys = kit.offsets(width, n_girders, width / (2 * n_girders))
@@ -46,7 +46,7 @@ def build(plan: Plan) -> Bridge:
     pier = {"concrete-wall": "wall", "box": "hammerhead"}.get(kind) or str(rng.choice(["columns", "hammerhead"]))
     _assemble(site, spans, span, pier)
     railing = str(rng.choice(["parapet", "posts", "mesh"]))
-    kit.railings(site, -site.ground.wing, line.length + site.ground.wing, float(rng.uniform(3.5, 5.0)), railing)
+    kit.road_railings(site, float(rng.uniform(3.2, 4.5)), railing)
     facts = {"kind": kind, "spans": spans.round(2).tolist(), "girders": len(ys), "pier": pier, "railing": railing}
     return site.bridge(plan.name, "girder", facts | {"depth": depth, "clearance": round(clearance, 2)})
 
@@ -57,20 +57,6 @@ def _spans(rng: np.random.Generator, n: int, low: float, high: float) -> np.ndar
     spans = np.full(n, main)
     spans[[0, -1]] *= rng.uniform(0.75, 1.0)
     return np.round(spans, 2)
-
-
-def _site(plan: Plan, line: Line, width: float, height: float, depth: float) -> kit.Site:
-    """Ground with abutments about 2.5 m below their seats and a valley ``height`` below the road."""
-    rng, length = plan.rng, line.length
-    start, end = (float(line.surface(s)) - depth - rng.uniform(2.6, 4.0) for s in (0.0, length))
-    bottom = min(float(line.surface(s)) for s in (0.3 * length, 0.7 * length)) - height
-    bank = rng.uniform(0.12, 0.2)
-    controls = [(-25, start + 0.3), (3.0, start), (bank * length, bottom + 1.0), (0.35 * length, bottom)]
-    controls += [(0.5 * length, bottom - 0.8), (0.68 * length, bottom + 0.2), ((1 - bank) * length, bottom + 1.2)]
-    controls += [(length - 3.0, end), (length + 25, end + 0.3)]
-    wing = max(4.0, 1.4 * (depth + 2.2))
-    ground = make_ground(line, controls, width / 2, wing, rng)
-    return kit.Site(line, ground, rng, width)
 
 
 def _assemble(site: kit.Site, spans: np.ndarray, span: kit.GirderSpan, pier: str) -> None:

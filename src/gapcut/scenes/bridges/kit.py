@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.scenes.bridges.line import CROSSFALL, Ground, Line
+from gapcut.scenes.bridges.line import Ground, Line, make_ground
 from gapcut.scenes.bridges.model import Bridge, Mesh, Part, concatenate
 from gapcut.scenes.bridges.solids import beam, circle, i_section, loft, rectangle, rounded, stack, tower
 from gapcut.typing import FloatArray
@@ -51,6 +51,29 @@ class Site:
     def half(self) -> float:
         """Half the width of the deck."""
         return self.width / 2
+
+
+def valley(
+    rng: np.random.Generator,
+    line: Line,
+    width: float,
+    height: float,
+    depth: float,
+    banks: list[tuple[float, float]] | None = None,
+) -> Site:
+    """A site whose abutment ground lies 2.6 to 4 m below the seats (``depth`` below the road) and whose valley floor
+    lies ``height`` below the road. ``banks``: control points (station, height) instead of the usual valley.
+    """
+    length = line.length
+    start, end = (float(line.surface(s)) - depth - rng.uniform(2.6, 4.0) for s in (0.0, length))
+    bottom = min(float(line.surface(s)) for s in (0.3 * length, 0.7 * length)) - height
+    bank = rng.uniform(0.12, 0.2)
+    if banks is None:
+        banks = [(bank * length, bottom + 1.0), (0.35 * length, bottom), (0.5 * length, bottom - 0.8)]
+        banks += [(0.68 * length, bottom + 0.2), ((1 - bank) * length, bottom + 1.2)]
+    controls = [(-25.0, start + 0.3), (3.0, start), *banks, (length - 3.0, end), (length + 25.0, end + 0.3)]
+    wing = max(4.0, 1.4 * (depth + 2.2))
+    return Site(line, make_ground(line, controls, width / 2, wing, rng), rng, width)
 
 
 def offsets(width: float, n: int, overhang: float) -> FloatArray:
@@ -91,6 +114,13 @@ def railings(site: Site, s0: float, s1: float, panel: float, kind: str, edge: fl
                 site.add("railing", _parapet(site.line, a + 0.01, b - 0.01, side, half))
             else:
                 site.add("railing", _fence(site.line, a + 0.02, b - 0.02, side, half, kind))
+
+
+def road_railings(site: Site, panel: float, kind: str) -> None:
+    """Railings over the whole bridge and both pairs of wing walls, with a joint at the ends of the deck."""
+    length, wing = site.line.length, site.ground.wing
+    for a, b in ((-wing, -0.02), (0.02, length - 0.02), (length + 0.02, length + wing)):
+        railings(site, a, b, panel, kind)
 
 
 def _parapet(line: Line, a: float, b: float, side: float, half: float) -> Mesh:
@@ -331,8 +361,3 @@ def seat_height(site: Site, s: float, span: GirderSpan, least: float = 0.24) -> 
     """Height of the seat such that the lowest bearing on it is ``least`` high."""
     ys = span.ys
     return float(site.line.surface(s, ys).min()) - span.slab - span.depth - least
-
-
-def crossfall_drop(half: float) -> float:
-    """How much the road's edge lies below its middle."""
-    return CROSSFALL * half

@@ -80,7 +80,7 @@ def _camera(
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     right = unit(np.cross([0, 0, 1], back))
     above = np.cross(back, right)
-    half = np.tan(np.radians(15.0))
+    half = np.tan(np.radians(9.0))
     aspect = size[1] / size[0]
     seen = vertices - middle
     need = np.maximum(np.abs(seen @ right), np.abs(seen @ above) / aspect) / half + seen @ back
