@@ -95,10 +95,10 @@ def deck_profile(half: float, thickness: float = 0.22) -> FloatArray:
     )
 
 
-def deck(site: Site, s0: float, s1: float, n: int = 1, thickness: float = 0.22) -> None:
-    """Deck slabs from s0 to s1 in n pours."""
+def deck(site: Site, s0: float, s1: float, n: int = 1, half: float | None = None) -> None:
+    """Deck slabs from s0 to s1 in n pours, ``half`` to both sides (default: the whole width)."""
     edges = np.linspace(s0, s1, n + 1)
-    profile = deck_profile(site.half, thickness)
+    profile = deck_profile(site.half if half is None else half)
     for a, b in zip(edges[:-1], edges[1:], strict=True):
         site.add("deck", site.line.extrude(a, b, profile))
 
@@ -116,11 +116,15 @@ def railings(site: Site, s0: float, s1: float, panel: float, kind: str, edge: fl
                 site.add("railing", _fence(site.line, a + 0.02, b - 0.02, side, half, kind))
 
 
-def road_railings(site: Site, panel: float, kind: str) -> None:
-    """Railings over the whole bridge and both pairs of wing walls, with a joint at the ends of the deck."""
+def road_railings(site: Site, panel: float, kind: str, inner: list[tuple[float, float, float]] | None = None) -> None:
+    """Railings over the bridge and both pairs of wing walls, with a joint at the ends of the deck.
+
+    ``inner``: stretches (start, end, edge) that replace the ones over the bridge, where decks are narrower.
+    """
     length, wing = site.line.length, site.ground.wing
-    for a, b in ((-wing, -0.02), (0.02, length - 0.02), (length + 0.02, length + wing)):
-        railings(site, a, b, panel, kind)
+    stretches = [(0.02, length - 0.02, site.half)] if inner is None else inner
+    for a, b, edge in [(-wing, -0.02, site.half), *stretches, (length + 0.02, length + wing, site.half)]:
+        railings(site, a, b, panel, kind, edge)
 
 
 def _parapet(line: Line, a: float, b: float, side: float, half: float) -> Mesh:
