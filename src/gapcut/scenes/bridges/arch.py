@@ -36,7 +36,7 @@ def _parabola(middle: float, span: float, crown: float, rise: float) -> Callable
 
 def _deck_arch(plan: Plan, kind: str) -> Bridge:
     rng = plan.rng
-    panels, sides = int(rng.choice([10, 12])), int(rng.integers(1, 3))
+    panels, sides = int(rng.choice([10, 12])), int(rng.integers(2, 4))
     panel = float(np.round(rng.uniform(6.4, 7.8), 2))
     span = panels * panel
     width = float(rng.uniform(9.5, 12.5))
@@ -51,22 +51,24 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
     crown = float(line.surface(middle, width / 2)) - 0.22 - depth - 0.24 - cap_depth - 0.5 - rib_depth / 2
     axis = _parabola(middle, span, crown, rise)
     spring = crown - rise
-    banks = [(0.4 * start, line.level - depth - 3.5), (start - 1.0, spring - 0.9), (start + 6.0, spring - 2.5)]
+    banks = [(0.35 * start, line.level - depth - 4.2), (start - 2.5, spring - 0.5), (start + 4.0, spring - 1.6)]
     floor_level = spring - rng.uniform(5.0, 8.0)
     banks += [(middle - 0.2 * span, floor_level), (middle, floor_level - 0.7), (middle + 0.2 * span, floor_level)]
     end = line.length - start
-    banks += [(end - 6.0, spring - 2.5), (end + 1.0, spring - 0.9)]
-    banks += [(line.length - 0.4 * start, float(line.surface(line.length)) - depth - 3.5)]
+    banks += [(end - 4.0, spring - 1.6), (end + 2.5, spring - 0.5)]
+    banks += [(line.length - 0.35 * start, float(line.surface(line.length)) - depth - 4.2)]
     site = kit.valley(rng, line, width, rise, depth, banks)
     ribs = np.linspace(-1, 1, 3 if kind == "deck-three" else 2) * (width / 2 - 2.0)
     stations = np.arange(panels + 2 * sides + 1) * panel
     on_arch = (stations >= start - 0.1) & (stations <= end + 0.1)
     _ribs(site, ribs, stations[on_arch], rib_depth, axis, kind == "deck-steel")
-    _springings(site, ribs, (start, end), spring, rib_depth)
+    block = _springings(site, ribs, (start, end), spring, rib_depth)
     for s in stations[1:-1]:
         inside = start + 0.1 < s < end - 0.1
-        foot = axis(float(s)) if inside else None
-        _bent(site, float(s), ribs, stringers, cap_depth, foot, rib_depth)
+        foot = axis(float(s)) + 0.3 * rib_depth if inside else None
+        if abs(s - start) < 0.1 or abs(s - end) < 0.1:
+            foot = block
+        _bent(site, float(s), ribs, stringers, cap_depth, foot)
     _deck_on_caps(site, stations, stringers)
     railing = str(rng.choice(["parapet", "posts", "mesh"]))
     kit.road_railings(site, 3.6, railing)
@@ -96,8 +98,8 @@ def _ribs(
 
 def _springings(
     site: kit.Site, ribs: FloatArray, stations: tuple[float, float], spring: float, rib_depth: float
-) -> None:
-    """A thrust block at both ends of the arch, with the rib's foot let into its inclined face."""
+) -> float:
+    """A thrust block at both ends of the arch, the ribs' feet let into its inclined face; returns its top's height."""
     line = site.line
     reach = float(np.abs(ribs).max()) + 1.3
     for s, out in zip(stations, (-1.0, 1.0), strict=True):
@@ -105,7 +107,7 @@ def _springings(
             [
                 [-1.8, spring - 3.0],
                 [-1.8, spring - 0.6 * rib_depth - 0.4],
-                [0.1, spring + 0.75 * rib_depth],
+                [-0.5, spring + 0.75 * rib_depth],
                 [1.3, spring + 0.75 * rib_depth],
                 [3.0, spring - 0.5],
                 [3.0, spring - 3.0],
@@ -113,6 +115,7 @@ def _springings(
         )
         profile[:, 0] = s + out * profile[:, 0]
         site.add("footing", line.wall(profile, -reach, reach), "thrust block")
+    return spring + 0.75 * rib_depth
 
 
 def _bent(
@@ -122,9 +125,8 @@ def _bent(
     span: kit.GirderSpan,
     cap_depth: float,
     foot: float | None,
-    rib_depth: float,
 ) -> None:
-    """A cap on columns that stand on the ribs (``foot``: height of their axis) or on footings; bearings on top."""
+    """A cap on columns that stand on the ribs or thrust blocks at height ``foot``, or on footings; bearings on top."""
     line = site.line
     seat = kit.seat_height(site, s, span)
     reach = float(np.abs(span.ys).max()) + 0.55
@@ -132,19 +134,9 @@ def _bent(
     site.add("pier cap", line.wall(profile + [s, 0.0], -reach, reach), "spandrel cap")
     outline = chamfered(0.75, 0.8, 0.08)
     for y in ys:
-        if foot is not None:
-            low = foot + 0.3 * rib_depth
-        elif site.parts and any(p.name == "thrust block" and _over(p.mesh.bounds, line.point(s, y, 0)) for p in site.parts):
-            block = [p for p in site.parts if p.name == "thrust block" and _over(p.mesh.bounds, line.point(s, y, 0))]
-            low = float(block[0].mesh.bounds[1, 2]) - 0.1
-        else:
-            low = kit.footing(site, s, float(y), 2.4, 2.4)
+        low = kit.footing(site, s, float(y), 2.4, 2.4) if foot is None else foot
         kit.column(site, s, float(y), low, seat - cap_depth, outline)
     kit.bearings(site, s, seat, span, 0.45)
-
-
-def _over(bounds: FloatArray, point: FloatArray) -> bool:
-    return bool(bounds[0, 0] <= point[0] <= bounds[1, 0])
 
 
 def _deck_on_caps(site: kit.Site, stations: FloatArray, span: kit.GirderSpan) -> None:

@@ -104,7 +104,7 @@ class Ground:
 
     ``stations`` and ``heights`` (n,) are control points of the natural ground (monotone cubic between them), ``waves``
     (n, 4) rows of (wave number x, wave number y, phase, amplitude), ``half`` half the width of the road, ``wing`` the
-    length of the wing walls. Fill slopes are 1 : 1.75.
+    length of the wing walls. Fill slopes are 1 : 1.75, steeper where they would run far down a valley.
     """
 
     line: Line
@@ -135,7 +135,8 @@ class Ground:
         aside = np.maximum(np.abs(y) - self.half - 0.6, 0.0)
         ahead = np.maximum(self.wing - outside, 0.0)
         end = self.line.surface(np.where(s < 0.5 * self.line.length, 0.0, self.line.length))
-        sloped = end - 0.35 - np.hypot(aside, ahead) / 1.75
+        away = np.hypot(aside, ahead)
+        sloped = end - 0.35 - away / 1.75 - 0.7 * np.maximum(away - self.wing - 4.0, 0.0)
         return np.where(inside, end - 0.3, sloped)
 
     def mesh(self, margin: float = 14.0, step: float = 2.0) -> Mesh:
