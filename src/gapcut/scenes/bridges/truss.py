@@ -44,8 +44,7 @@ def build(plan: Plan) -> Bridge:
     deck = kind.startswith("deck")
     panels = int(rng.choice([8, 10])) if not deck else int(rng.choice([6, 8]))
     panel = float(np.round(rng.uniform(6.2, 7.6), 2))
-    n_spans = int(rng.integers(1, 3)) if panels == 10 else 2
-    n_spans = n_spans + 1 if deck and panels == 6 else n_spans
+    n_spans = 3 if panels == 6 or (panels == 8 and rng.random() < 0.5) else 2
     span = panels * panel + 2 * kit.SEAT
     width = float(rng.uniform(10.5, 12.5))
     line = Line(n_spans * span, grade=float(rng.uniform(-0.008, 0.008)))
@@ -73,7 +72,9 @@ def _layout(
     reach = width / 2 - floor.MAIN - (1.6 if deck else 0.0)
     axis = -floor_depth - 0.3 if deck else -0.9
     under = -axis + 0.28
-    site = kit.valley(rng, line, width, under + (height if deck else 0.0) + float(rng.uniform(6.0, 9.0)), under)
+    drop = under + (height if deck else 0.0) + float(rng.uniform(6.0, 9.0))
+    banks = _steep_banks(line, under + height + 1.6, panel, drop) if deck else None
+    site = kit.valley(rng, line, width, drop, under, banks)
     trusses = []
     for i in range(n_spans):
         stations = i * span + kit.SEAT + np.arange(panels + 1) * panel
@@ -86,6 +87,14 @@ def _layout(
             low, high = road + axis, road + axis + height + bow
         trusses.append(_Truss(stations, low, high, reach, "warren" in kind, deck))
     return site, trusses, under
+
+
+def _steep_banks(line: Line, clear: float, panel: float, drop: float) -> list[tuple[float, float]]:
+    """Control points of a valley that falls ``clear`` metres below the road before the first node of a deck truss."""
+    near, far = 0.85 * panel, line.length - 0.85 * panel
+    low, high = float(line.surface(near)) - clear, float(line.surface(far)) - clear
+    bottom = min(low, high, float(line.surface(0.5 * line.length)) - drop)
+    return [(near, low), (0.3 * line.length, bottom - 0.3), (0.55 * line.length, bottom - 1.0), (far, high)]
 
 
 def _span(site: kit.Site, truss: _Truss, start: float, end: float) -> None:
@@ -106,8 +115,8 @@ def _plane(site: kit.Site, truss: _Truss, y: float) -> None:
     for i in range(n):
         _chord(site, long[i], long[i + 1], gusset=i > 0)
         if 0 < i < n - 1:
-            _chord(site, short[i], short[i + 1], gusset=True)
-    _gusset_free_ends(site, long, short, n)
+            _chord(site, short[i], short[i + 1], gusset=True, last=i == n - 2)
+    _end_posts(site, long, short, n)
     post = i_section(0.34, 0.34, 0.04, 0.04) + [0.0, 0.17]
     for i in range(1, n):
         site.add("chord", beam(low[i], high[i], post, up=[1, 0, 0]), "post")
@@ -115,7 +124,7 @@ def _plane(site: kit.Site, truss: _Truss, y: float) -> None:
         site.add("chord", beam(*_diagonal(low, high, i, n, truss), post * 1.05, up=[0, 1, 0]), "diagonal")
 
 
-def _gusset_free_ends(site: kit.Site, long: FloatArray, short: FloatArray, n: int) -> None:
+def _end_posts(site: kit.Site, long: FloatArray, short: FloatArray, n: int) -> None:
     """Inclined end posts from the bearings to the first nodes of the shorter chord."""
     for a, b in ((long[0], short[1]), (long[n], short[n - 1])):
         site.add("chord", beam(a, b, rectangle(0.5, 0.5)), "end post")
@@ -129,13 +138,13 @@ def _diagonal(low: FloatArray, high: FloatArray, i: int, n: int, truss: _Truss) 
     return (high[i], low[i + 1]) if falls else (low[i], high[i + 1])
 
 
-def _chord(site: kit.Site, a: FloatArray, b: FloatArray, gusset: bool) -> None:
-    """A chord member with a pair of gusset plates around its first node."""
+def _chord(site: kit.Site, a: FloatArray, b: FloatArray, gusset: bool, last: bool = False) -> None:
+    """A chord member with a pair of gusset plates around its first node, and around the second if ``last``."""
     pieces = [beam(a, b, rectangle(0.46, 0.5))]
-    if gusset:
-        along = (b - a) / np.linalg.norm(b - a)
+    along = (b - a) / np.linalg.norm(b - a)
+    for node in [a] * gusset + [b] * last:
         for side in (-0.255, 0.255):
-            middle = a + np.array([0.0, side, 0.0])
+            middle = node + np.array([0.0, side, 0.0])
             pieces.append(beam(middle - 0.75 * along, middle + 0.75 * along, rectangle(0.04, 1.15)))
     site.add("chord", concatenate(pieces), "chord")
 
