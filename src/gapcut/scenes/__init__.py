@@ -1,0 +1,1 @@
+"""Scenes: from solids and point clouds to graphs of labelled parts."""
