@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
     bind_learn(m);
     bind_infer(m);
     bind_primal_dual(m);
+    bind_scene(m);
 }

@@ -12,5 +12,6 @@ void bind_oracle(nanobind::module_& m);
 void bind_learn(nanobind::module_& m);
 void bind_infer(nanobind::module_& m);
 void bind_primal_dual(nanobind::module_& m);
+void bind_scene(nanobind::module_& m);
 
 }  // namespace gapcut::bindings
