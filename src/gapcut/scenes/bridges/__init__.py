@@ -1,5 +1,20 @@
 """Parametric bridges of five types: closed parts with classes, on a terrain."""
 
+from gapcut.scenes.bridges.line import ground_height
+from gapcut.scenes.bridges.make import bridge_specs, make_bridge, make_bridges
 from gapcut.scenes.bridges.model import CLASSES, TERRAIN, TYPES, Bridge, Mesh, Part
+from gapcut.scenes.bridges.sampling import sample_surface
 
-__all__ = ["CLASSES", "TERRAIN", "TYPES", "Bridge", "Mesh", "Part"]
+__all__ = [
+    "CLASSES",
+    "TERRAIN",
+    "TYPES",
+    "Bridge",
+    "Mesh",
+    "Part",
+    "bridge_specs",
+    "ground_height",
+    "make_bridge",
+    "make_bridges",
+    "sample_surface",
+]
