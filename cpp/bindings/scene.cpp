@@ -1,10 +1,12 @@
 #include <span>
+#include <stdexcept>
 
 #include "arrays.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
 #include "gapcut/scene/shape.hpp"
 #include "gapcut/scene/shot.hpp"
+#include "gapcut/scene/voxels.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -68,6 +70,16 @@ Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals
     return to_array(std::move(segments));
 }
 
+Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_t seed) {
+    if (xyz.shape(1) != 3) throw std::invalid_argument("points must be rows of x, y, z");
+    std::vector<std::int64_t> rows;
+    {
+        const nb::gil_scoped_release release;
+        rows = scene::voxel_sample(span(xyz), size, seed);
+    }
+    return to_array(std::move(rows));
+}
+
 }  // namespace
 
 void bind_scene(nb::module_& m) {
@@ -89,6 +101,7 @@ void bind_scene(nb::module_& m) {
         .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
         .def("shape", &shape_within_radius, nb::arg("n_threads"));
     m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));
+    m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"));
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),
           nb::arg("reach"), nb::arg("least"));
