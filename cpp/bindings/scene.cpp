@@ -59,13 +59,14 @@ nb::tuple shape_of_nearest(const In2<double>& xyz, const In2<std::int32_t>& ids,
 
 Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals, const In2<float>& axes,
                                const In2<float>& variances, const In2<std::int32_t>& neighbours, double angle,
-                               double offset, double curvature, double linearity, double reach, std::int64_t least) {
+                               double offset, double curvature, double linearity, double reach, double extent,
+                               std::int64_t least) {
     std::vector<std::int32_t> segments;
     {
         const nb::gil_scoped_release release;
         segments = scene::grow_regions({span(xyz), span(normals), span(axes), span(variances), span(neighbours),
                                         static_cast<std::int64_t>(neighbours.shape(1))},
-                                       {angle, offset, curvature, linearity, reach, least});
+                                       {angle, offset, curvature, linearity, reach, extent, least});
     }
     return to_array(std::move(segments));
 }
@@ -104,7 +105,7 @@ void bind_scene(nb::module_& m) {
     m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"));
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),
-          nb::arg("reach"), nb::arg("least"));
+          nb::arg("reach"), nb::arg("extent"), nb::arg("least"));
 }
 
 }  // namespace gapcut::bindings

@@ -14,6 +14,8 @@
 namespace gapcut::scene {
 namespace {
 
+constexpr double kOffPlane = 4.0;
+
 class DisjointSets {
 public:
     explicit DisjointSets(std::int64_t n) : parent_(static_cast<std::size_t>(n)) {
@@ -47,7 +49,7 @@ public:
     std::vector<std::int32_t> run() {
         claim_components([this](std::int32_t i, std::int32_t j) { return agree(i, j); });
         spread(s_.reach);
-        claim_components([](std::int32_t, std::int32_t) { return true; });
+        claim_components([this](std::int32_t i, std::int32_t j) { return same_cube(i, j); });
         spread(std::numeric_limits<double>::infinity());
         number();
         return std::move(segment_);
@@ -76,6 +78,19 @@ private:
             return smooth ? along : std::sqrt(std::max(0.0, dot(v, v) - along * along));
         };
         return off(a) <= s_.offset && off(b) <= s_.offset;
+    }
+
+    bool same_cube(std::int32_t i, std::int32_t j) const {
+        const Vec3 a = at(i), b = at(j);
+        for (std::size_t k = 0; k < 3; ++k)
+            if (std::floor(a[k] / s_.extent) != std::floor(b[k] / s_.extent)) return false;
+        return true;
+    }
+
+    double step(std::int32_t i, std::int32_t j) const {
+        const Vec3 v = minus(at(j), at(i));
+        const double length = std::sqrt(dot(v, v));
+        return kind_[i] == Kind::smooth ? length + kOffPlane * std::abs(dot(v, row(c_.normals, i))) : length;
     }
 
     template <class F>
@@ -120,8 +135,7 @@ private:
         std::vector<double> best(static_cast<std::size_t>(n_), std::numeric_limits<double>::infinity());
         const auto expand = [&](std::int32_t i, double length, std::int32_t segment) {
             for (std::int64_t e = start[i]; e < start[i + 1]; ++e) {
-                const Vec3 v = minus(at(to[e]), at(i));
-                const double total = length + std::sqrt(dot(v, v));
+                const double total = length + step(i, to[e]);
                 if (segment_[to[e]] >= 0 || total > reach || total > best[to[e]]) continue;
                 best[to[e]] = total;
                 queue.emplace(total, segment, to[e]);

@@ -22,6 +22,7 @@ struct RegionSettings {
     double curvature = 0.04;    // smooth below this share of the smallest variance in the sum of the three
     double linearity = 0.9;     // part of a wire from this share of the largest variance that the second is not
     double reach = 0.2;         // metres along the graph from a region within which rough points join it
+    double extent = 1.2;        // metres: edge of the cubes that rough parts are cut into
     std::int64_t least = 30;    // points: smaller pieces are merged
 };
 
@@ -29,8 +30,10 @@ struct RegionSettings {
 // points.
 //  1. Arcs between two smooth points, or two points of wires, that agree within angle and offset; components of at least
 //     `least` points become regions.
-//  2. Other points join the region nearest along the graph if it is within `reach`.
-//  3. What is left falls into connected components; those of at least `least` points become segments.
+//  2. Other points join the region nearest along the graph if it is within `reach`. A step away from a smooth point is
+//     longer by kOffPlane times its distance from that point's plane, so that faces grow in their own plane first.
+//  3. What is left is cut into cubes of `extent` and there into connected components; those of at least `least` points become
+//     segments.
 //  4. The rest joins the segment nearest along the graph.
 // Throws std::invalid_argument for arrays of other sizes.
 std::vector<std::int32_t> grow_regions(const RegionCloud& cloud, const RegionSettings& settings);
