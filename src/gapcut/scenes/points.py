@@ -49,8 +49,13 @@ class LocalShape:
         add up to 1; Weinmann et al. 2015) and verticality 1 - |normal_z| (0 on floors, 1 on walls).
         """
         l1, l2, l3 = self.variances.T
-        vertical = np.nan_to_num(1.0 - np.abs(self.normals[:, 2]))
-        columns = [_quotient(l1 - l2, l1), _quotient(l2 - l3, l1), _quotient(l3, l1), vertical]
+        vertical = np.nan_to_num(1.0 - np.abs(self.normals[:, 2])).astype(np.float32)
+        columns: list[Float32Array] = [
+            _quotient(l1 - l2, l1),
+            _quotient(l2 - l3, l1),
+            _quotient(l3, l1),
+            vertical,
+        ]
         return np.asarray(np.column_stack(columns), dtype=np.float32)
 
 
@@ -119,7 +124,9 @@ def height_above_ground(xyz: AnyArray, cell: float = 1.0, window: float = 15.0) 
     source = distance_transform_edt(empty, return_distances=False, return_indices=True)
     low = low[tuple(source)]
     width = max(1, round(window / cell))
-    ground = grey_opening(low, size=(width, width), mode="nearest")
+    # Slopes go on beyond the rim, or opening would cut them off there.
+    wide = np.pad(low, width, mode="reflect", reflect_type="odd")
+    ground = grey_opening(wide, size=(width, width))[width:-width, width:-width]
     return np.asarray(points[:, 2] - ground[tuple(at.T)])
 
 

@@ -14,7 +14,7 @@ from gapcut.typing import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class RegionSettings:
-    """What counts as one smooth region. Lengths in metres and angles in degrees; None is derived from the point spacing.
+    """What counts as one smooth region. Lengths in metres, angles in degrees; None is derived from the point spacing.
 
     - ``angle`` largest angle between the normals (on wires: the axes) of joined points;
     - ``offset`` largest distance of joined points from each other's tangent plane (on wires: line), default 0.2
