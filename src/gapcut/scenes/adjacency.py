@@ -149,7 +149,9 @@ def _checked(points: AnyArray, segments: AnyArray) -> tuple[FloatArray, IntArray
     if points.ndim != 2 or points.shape[1] != 3:
         raise ValueError(f"points have shape {points.shape}, not (N, 3)")
     if segments.shape != (len(points),) or not (np.issubdtype(segments.dtype, np.integer) or not len(points)):
-        raise ValueError(f"segments must be one integer a point: {segments.shape} {segments.dtype} for {len(points)}")
+        raise ValueError(
+            f"segments must be one integer a point: {segments.shape} {segments.dtype} for {len(points)}"
+        )
     if not np.isfinite(points).all():
         raise ValueError("points hold nan or infinite coordinates: drop those points first")
     return points, segments.astype(np.int64)
@@ -192,7 +194,9 @@ def _candidates(groups: _Groups, tolerance: float) -> list[tuple[int, int]]:
     """Pairs u < v whose boxes are no more than the tolerance apart on every axis."""
     pairs = []
     for u in range(groups.n - 1):
-        near = (groups.low[u + 1 :] <= groups.high[u] + tolerance) & (groups.high[u + 1 :] >= groups.low[u] - tolerance)
+        near = (groups.low[u + 1 :] <= groups.high[u] + tolerance) & (
+            groups.high[u + 1 :] >= groups.low[u] - tolerance
+        )
         pairs += [(u, u + 1 + int(k)) for k in np.flatnonzero(near.all(axis=1))]
     return pairs
 
@@ -230,7 +234,9 @@ def _mean_height(groups: _Groups, i: int, at: FloatArray, radius: float) -> Floa
     """Mean height of a segment's points within the radius of every place (k, 3); the place's own if none."""
     z = groups.points[i][:, 2]
     found = groups.tree(i).query_ball_point(at, radius)
-    return np.array([z[np.asarray(f, dtype=np.int64)].mean() if f else p[2] for f, p in zip(found, at, strict=True)])
+    return np.array(
+        [z[np.asarray(f, dtype=np.int64)].mean() if f else p[2] for f, p in zip(found, at, strict=True)]
+    )
 
 
 def _assemble(

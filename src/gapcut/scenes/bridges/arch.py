@@ -51,11 +51,19 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
     crown = float(line.surface(middle, width / 2)) - 0.22 - depth - 0.24 - cap_depth - 0.5 - rib_depth / 2
     axis = _parabola(middle, span, crown, rise)
     spring = crown - rise
-    banks = [(0.35 * start, line.level - depth - 4.2), (start - 2.5, spring - 0.5), (start + 4.0, spring - 1.6)]
+    banks = [
+        (0.35 * start, line.level - depth - 4.2),
+        (start - 2.5, spring - 0.5),
+        (start + 4.0, spring - 2.2),
+    ]
     floor_level = spring - rng.uniform(5.0, 8.0)
-    banks += [(middle - 0.2 * span, floor_level), (middle, floor_level - 0.7), (middle + 0.2 * span, floor_level)]
+    banks += [
+        (middle - 0.2 * span, floor_level),
+        (middle, floor_level - 0.7),
+        (middle + 0.2 * span, floor_level),
+    ]
     end = line.length - start
-    banks += [(end - 4.0, spring - 1.6), (end + 2.5, spring - 0.5)]
+    banks += [(end - 4.0, spring - 2.2), (end + 2.5, spring - 0.5)]
     banks += [(line.length - 0.35 * start, float(line.surface(line.length)) - depth - 4.2)]
     site = kit.valley(rng, line, width, rise, depth, banks)
     ribs = np.linspace(-1, 1, 3 if kind == "deck-three" else 2) * (width / 2 - 2.0)
@@ -72,12 +80,23 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
     _deck_on_caps(site, stations, stringers)
     railing = str(rng.choice(["parapet", "posts", "mesh"]))
     kit.road_railings(site, 3.6, railing)
-    facts = {"kind": kind, "span": round(span, 1), "rise": round(rise, 2), "panels": panels, "ribs": len(ribs)}
+    facts = {
+        "kind": kind,
+        "span": round(span, 1),
+        "rise": round(rise, 2),
+        "panels": panels,
+        "ribs": len(ribs),
+    }
     return site.bridge(plan.name, "arch", facts | {"railing": railing})
 
 
 def _ribs(
-    site: kit.Site, ys: FloatArray, stations: FloatArray, depth: float, axis: Callable[[float], float], steel: bool
+    site: kit.Site,
+    ys: FloatArray,
+    stations: FloatArray,
+    depth: float,
+    axis: Callable[[float], float],
+    steel: bool,
 ) -> None:
     width = 0.8 if steel else 1.1
     for y in ys:
@@ -159,7 +178,7 @@ def _tied(plan: Plan, kind: str) -> Bridge:
     panels = int(rng.choice([12, 14, 16]))
     panel = float(np.round(rng.uniform(5.4, 6.6), 2))
     span = panels * panel + 2 * kit.SEAT
-    approach = float(np.round(rng.uniform(20, 26), 1)) if rng.random() < 0.75 else 0.0
+    approach = float(np.round(rng.uniform(20, 26), 1)) if rng.random() < 0.85 else 0.0
     width = float(rng.uniform(12.0, 14.5))
     line = Line(span + 2 * approach)
     tie_depth = round(max(1.3, span / 60), 2)
@@ -177,7 +196,9 @@ def _tied(plan: Plan, kind: str) -> Bridge:
         high = float(b) + (0.4 if b == stations[-1] else 0.0)
         for y in (-reach, reach):
             floor.main_girder(site, low, high, y, 0.6, tie_depth, tie_top)
-            site.add("chord", floor.rib(site, float(a), float(b), y, 0.7, max(1.1, span / 65), axis), "arch rib")
+            site.add(
+                "chord", floor.rib(site, float(a), float(b), y, 0.7, max(1.1, span / 65), axis), "arch rib"
+            )
     floor.floor(site, stations, reach - 0.3, under - 0.3, 5, panels)
     _hangers(site, stations, reach, tie_top, axis, kind == "tied-network")
     _wind_bracing(site, stations, reach - 0.35, axis)
@@ -188,12 +209,23 @@ def _tied(plan: Plan, kind: str) -> Bridge:
         inner += ends
     railing = str(rng.choice(["posts", "mesh"]))
     kit.road_railings(site, 3.6, railing, inner)
-    facts = {"kind": kind, "span": round(span, 1), "rise": round(rise, 2), "panels": panels, "approach": approach}
+    facts = {
+        "kind": kind,
+        "span": round(span, 1),
+        "rise": round(rise, 2),
+        "panels": panels,
+        "approach": approach,
+    }
     return site.bridge(plan.name, "arch", facts | {"railing": railing})
 
 
 def _hangers(
-    site: kit.Site, stations: FloatArray, reach: float, low: float, axis: Callable[[float], float], network: bool
+    site: kit.Site,
+    stations: FloatArray,
+    reach: float,
+    low: float,
+    axis: Callable[[float], float],
+    network: bool,
 ) -> None:
     for y in (-reach, reach):
         for i, s in enumerate(stations[1:-1], 1):

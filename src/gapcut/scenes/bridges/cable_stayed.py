@@ -75,7 +75,11 @@ def build(plan: Plan) -> Bridge:
         _side_pier(site, s, reach, depth, pier)
     railing = str(rng.choice(["posts", "mesh"]))
     kit.road_railings(site, 0.5 * pitch, railing, [(0.02, line.length - 0.02, site.half - floor.INNER)])
-    facts = {"kind": kind, "main span": round(2 * half_main if not single else half_main, 1), "side span": side}
+    facts = {
+        "kind": kind,
+        "main span": round(2 * half_main if not single else half_main, 1),
+        "side span": side,
+    }
     facts |= {"stays": 4 * stays * len(towers), "pylon": round(rise, 1), "harp": harp, "railing": railing}
     return site.bridge(plan.name, "cable-stayed", facts)
 
@@ -116,7 +120,9 @@ def _build_pylon(site: kit.Site, p: _Pylon, reach: float, depth: float) -> None:
         for low, high in zip(ends[:-1], ends[1:], strict=True):
             _leg(site, p, side, low, high)
     if p.kind == "Y":
-        mast = beam(line.point(p.s, 0, p.merge - 0.5), line.point(p.s, 0, p.top), rectangle(1.8, 2.8), up=[1, 0, 0])
+        mast = beam(
+            line.point(p.s, 0, p.merge - 0.5), line.point(p.s, 0, p.top), rectangle(1.8, 2.8), up=[1, 0, 0]
+        )
         site.add("column", mast, "mast")
     if p.kind == "A":
         head = line.block(p.s, 0.0, p.top - 0.2, p.top + 1.6, 2.6, 3.2)
@@ -151,9 +157,7 @@ def _upper_beams(site: kit.Site, p: _Pylon) -> None:
         site.add("cross beam", beam(ends[0], ends[1], rectangle(1.6, 1.6)), "pylon beam")
 
 
-def _stays(
-    site: kit.Site, p: _Pylon, near: float, pitch: float, n: int, reach: float, harp: bool
-) -> None:
+def _stays(site: kit.Site, p: _Pylon, near: float, pitch: float, n: int, reach: float, harp: bool) -> None:
     """Stays from the edge girders to the upper part of the pylon, the outermost to the highest anchor."""
     line = site.line
     low_share = 0.3 if harp else 0.62

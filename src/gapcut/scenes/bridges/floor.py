@@ -8,8 +8,8 @@ import numpy as np
 
 from gapcut.scenes.bridges import kit
 from gapcut.scenes.bridges.model import Mesh
-from gapcut.scenes.bridges.solids import circle, i_section, loft
 from gapcut.scenes.bridges.solids import beam as straight
+from gapcut.scenes.bridges.solids import circle, i_section, loft
 from gapcut.typing import FloatArray
 
 MAIN = 0.55
@@ -19,7 +19,9 @@ INNER = 1.2
 """Distance of the slab's edge from the edge of the structure."""
 
 
-def floor_beam(site: kit.Site, s: float, reach: float, depth: float, width: float = 0.4, drop: float = 0.22) -> None:
+def floor_beam(
+    site: kit.Site, s: float, reach: float, depth: float, width: float = 0.4, drop: float = 0.22
+) -> None:
     """A beam across from -reach to reach, its top ``drop`` below the road, its underside level."""
     line = site.line
     y = np.array([-reach, reach, reach, 0.0, -reach])

@@ -116,7 +116,9 @@ def railings(site: Site, s0: float, s1: float, panel: float, kind: str, edge: fl
                 site.add("railing", _fence(site.line, a + 0.02, b - 0.02, side, half, kind))
 
 
-def road_railings(site: Site, panel: float, kind: str, inner: list[tuple[float, float, float]] | None = None) -> None:
+def road_railings(
+    site: Site, panel: float, kind: str, inner: list[tuple[float, float, float]] | None = None
+) -> None:
     """Railings over the bridge and both pairs of wing walls, with a joint at the ends of the deck.
 
     ``inner``: stretches (start, end, edge) that replace the ones over the bridge, where decks are narrower.
@@ -199,7 +201,9 @@ def _bent(site: Site, s: float, cap: float, length: float) -> None:
     reach = site.half - 0.35
     n = max(2, int(np.ceil(2 * reach / 5.0)))
     line = site.line
-    profile = np.array([[-length / 2, cap - depth], [length / 2, cap - depth], [length / 2, cap], [-length / 2, cap]])
+    profile = np.array(
+        [[-length / 2, cap - depth], [length / 2, cap - depth], [length / 2, cap], [-length / 2, cap]]
+    )
     profile[:, 0] += s
     site.add("pier cap", line.wall(profile, -reach, reach))
     diameter = min(1.4, length - 0.25)
@@ -234,7 +238,9 @@ def _hammerhead(site: Site, s: float, cap: float, length: float) -> None:
 
 def _wall_pier(site: Site, s: float, cap: float, length: float) -> None:
     line, reach = site.line, site.half - 0.4
-    profile = np.array([[-length / 2, cap - 0.9], [length / 2, cap - 0.9], [length / 2, cap], [-length / 2, cap]])
+    profile = np.array(
+        [[-length / 2, cap - 0.9], [length / 2, cap - 0.9], [length / 2, cap], [-length / 2, cap]]
+    )
     site.add("pier cap", line.wall(profile + [s, 0.0], -reach, reach))
     top = footing(site, s, 0.0, 3.8, 2 * reach + 0.8)
     outline = rounded(2 * reach - 0.9, length - 0.5)[:, ::-1][::-1]
@@ -242,7 +248,14 @@ def _wall_pier(site: Site, s: float, cap: float, length: float) -> None:
 
 
 def column(
-    site: Site, s: float, y: float, low: float, high: float, outline: FloatArray, taper: float = 1.0, turn: float = 0.0
+    site: Site,
+    s: float,
+    y: float,
+    low: float,
+    high: float,
+    outline: FloatArray,
+    taper: float = 1.0,
+    turn: float = 0.0,
 ) -> None:
     """A vertical column from ``low`` to ``high``; the outline at the foot is ``taper`` times that at the top."""
     heading = float(site.line.heading(s, y)) + turn
@@ -311,7 +324,9 @@ def bracing_line(site: Site, s: float, span: GirderSpan) -> None:
         panel(site, s, float(a) + span.half_web(), float(b) - span.half_web(), span)
 
 
-def _corner_levels(site: Site, s: float, a: float, b: float, span: GirderSpan) -> tuple[FloatArray, FloatArray]:
+def _corner_levels(
+    site: Site, s: float, a: float, b: float, span: GirderSpan
+) -> tuple[FloatArray, FloatArray]:
     """Heights (2,) of upper and lower chord of a bracing panel at its two ends."""
     surface = site.line.surface(s, np.array([a, b])) - span.slab
     return surface - 0.12 * span.depth - 0.08, surface - 0.86 * span.depth
@@ -346,7 +361,9 @@ def _k_frame(site: Site, s: float, a: float, b: float, span: GirderSpan) -> None
 def _diaphragm(site: Site, s: float, a: float, b: float, span: GirderSpan) -> None:
     """A solid diaphragm: cast in place between concrete girders, a rolled beam between steel ones."""
     surface = site.line.surface(s, np.array([a, b])) - span.slab
-    ends = site.line.point(np.array([s, s]), [a, b], surface - (0.0 if span.kind != "steel" else 0.25 * span.depth))
+    ends = site.line.point(
+        np.array([s, s]), [a, b], surface - (0.0 if span.kind != "steel" else 0.25 * span.depth)
+    )
     if span.kind == "steel":
         profile = i_section(0.5 * span.depth, 0.2, 0.025, 0.025)
     else:

@@ -62,7 +62,9 @@ class Line:
         """Points (..., 3) that many metres above the road surface."""
         return self.point(s, y, self.surface(s, y) + above)
 
-    def extrude(self, s0: float, s1: float, profile: Any, datum: float | None = None, step: float = 6.0) -> Mesh:
+    def extrude(
+        self, s0: float, s1: float, profile: Any, datum: float | None = None, step: float = 6.0
+    ) -> Mesh:
         """A solid along the road: ``profile`` (k, 2) of (offset, height above the surface) or a function of s.
 
         ``datum`` (an offset) keeps the section upright: heights count from the surface there. Without it every

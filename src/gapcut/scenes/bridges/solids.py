@@ -95,7 +95,9 @@ def _axes(direction: FloatArray, up: Any) -> tuple[FloatArray, FloatArray]:
     return left, np.cross(direction, left)
 
 
-def beam(start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | None = None, up: Any = _UP) -> Mesh:
+def beam(
+    start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | None = None, up: Any = _UP
+) -> Mesh:
     """A straight member from ``start`` to ``end``: a prism, or a frustum if ``end_profile`` differs.
 
     ``up`` is the direction that the second coordinate of the profile turns towards.
@@ -145,7 +147,9 @@ def tower(centre: Any, outlines: list[FloatArray], levels: Any, heading: float =
     """A solid of horizontal outlines (k, 2) at heights ``levels`` above ``centre``, turned by ``heading``."""
     cos, sin = np.cos(heading), np.sin(heading)
     turn = np.array([[cos, sin], [-sin, cos]])
-    rings = [np.column_stack([xy @ turn, np.full(len(xy), z)]) for xy, z in zip(outlines, levels, strict=True)]
+    rings = [
+        np.column_stack([xy @ turn, np.full(len(xy), z)]) for xy, z in zip(outlines, levels, strict=True)
+    ]
     return loft(np.stack(rings) + np.asarray(centre, dtype=np.float64))
 
 
@@ -179,17 +183,34 @@ def chamfered(length: float, width: float, cut: float) -> FloatArray:
     return np.array([*right, *quarter, *[[-x, -y] for x, y in right], *[[-x, -y] for x, y in quarter]])
 
 
-def i_section(depth: float, width: float, flange: float, web: float, bottom: float | None = None) -> FloatArray:
+def i_section(
+    depth: float, width: float, flange: float, web: float, bottom: float | None = None
+) -> FloatArray:
     """An I-section that hangs below the origin: flanges ``width`` (and ``bottom``) wide, ``flange`` thick: (12, 2)."""
     top, low, w = width / 2, (width if bottom is None else bottom) / 2, web / 2
-    half = [[low, -depth], [low, flange - depth], [w, flange - depth], [w, -flange], [top, -flange], [top, 0.0]]
+    half = [
+        [low, -depth],
+        [low, flange - depth],
+        [w, flange - depth],
+        [w, -flange],
+        [top, -flange],
+        [top, 0.0],
+    ]
     return np.array(half + [[-x, z] for x, z in half[::-1]])
 
 
 def bulb_tee(depth: float) -> FloatArray:
     """A prestressed bulb-tee that hangs below the origin, after the PCI BT-72 scaled to ``depth``: (16, 2)."""
     k = depth / 1.83
-    half = [[0.33, -1.83], [0.33, -1.68], [0.08, -1.56], [0.08, -0.22], [0.13, -0.17], [0.53, -0.12], [0.53, 0.0]]
+    half = [
+        [0.33, -1.83],
+        [0.33, -1.68],
+        [0.08, -1.56],
+        [0.08, -0.22],
+        [0.13, -0.17],
+        [0.53, -0.12],
+        [0.53, 0.0],
+    ]
     half = [[0.3, -1.83], [0.33, -1.8], *half[1:]]
     scaled = [[x * k, z * k] for x, z in half]
     return np.array(scaled + [[-x, z] for x, z in scaled[::-1]])

@@ -54,9 +54,16 @@ def build(plan: Plan) -> Bridge:
     _supports(site, trusses, n_spans, span, under)
     railing = str(rng.choice(["posts", "mesh"]))
     edge = site.half if deck else site.half - floor.INNER
-    kit.road_railings(site, 3.6, railing, [(i * span + 0.02, (i + 1) * span - 0.02, edge) for i in range(n_spans)])
+    kit.road_railings(
+        site, 3.6, railing, [(i * span + 0.02, (i + 1) * span - 0.02, edge) for i in range(n_spans)]
+    )
     height = float(np.ptp([trusses[0].low.min(), trusses[0].high.max()]))
-    facts = {"kind": kind, "spans": [round(span, 1)] * n_spans, "panels": panels, "truss height": round(height, 1)}
+    facts = {
+        "kind": kind,
+        "spans": [round(span, 1)] * n_spans,
+        "panels": panels,
+        "truss height": round(height, 1),
+    }
     return site.bridge(plan.name, "truss", facts | {"railing": railing})
 
 
@@ -130,7 +137,9 @@ def _end_posts(site: kit.Site, long: FloatArray, short: FloatArray, n: int) -> N
         site.add("chord", beam(a, b, rectangle(0.5, 0.5)), "end post")
 
 
-def _diagonal(low: FloatArray, high: FloatArray, i: int, n: int, truss: _Truss) -> tuple[FloatArray, FloatArray]:
+def _diagonal(
+    low: FloatArray, high: FloatArray, i: int, n: int, truss: _Truss
+) -> tuple[FloatArray, FloatArray]:
     """Ends of the diagonal in panel i: towards midspan at the bottom (Pratt), or in turns (Warren)."""
     falls = (i % 2 == 1) if truss.warren else i < n / 2
     if truss.deck and truss.warren:
@@ -183,8 +192,16 @@ def _sway(site: kit.Site, left: tuple[FloatArray, ...], right: tuple[FloatArray,
     """Crossing diagonals across the bridge at every second node of a deck truss."""
     for i in range(1, n, 2):
         shift = np.array([0.09, 0.0, 0.0])
-        site.add("cross beam", beam(left[0][i] + shift, right[1][i] + shift, rectangle(0.16, 0.16)), "sway diagonal")
-        site.add("cross beam", beam(right[0][i] - shift, left[1][i] - shift, rectangle(0.16, 0.16)), "sway diagonal")
+        site.add(
+            "cross beam",
+            beam(left[0][i] + shift, right[1][i] + shift, rectangle(0.16, 0.16)),
+            "sway diagonal",
+        )
+        site.add(
+            "cross beam",
+            beam(right[0][i] - shift, left[1][i] - shift, rectangle(0.16, 0.16)),
+            "sway diagonal",
+        )
 
 
 def _deck_floor(site: kit.Site, truss: _Truss, start: float, end: float) -> None:
