@@ -140,7 +140,7 @@ def edge_features(
 
 
 def _cosine(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.minimum(np.abs(np.einsum("ij,ij->i", a, b)), 1.0)
+    return np.asarray(np.minimum(np.abs(np.einsum("ij,ij->i", a, b)), 1.0))
 
 
 def _checked(points: AnyArray, segments: AnyArray) -> tuple[FloatArray, IntArray]:
@@ -212,7 +212,7 @@ def _touch(
         return None
     swap = len(mine) > len(theirs)
     few, other = (theirs, u) if swap else (mine, v)
-    distance, nearest = groups.tree(other).query(few, distance_upper_bound=tolerance)
+    distance, nearest = (np.asarray(a) for a in groups.tree(other).query(few, distance_upper_bound=tolerance))
     hit = np.flatnonzero(np.isfinite(distance))
     if not len(hit):
         return None

@@ -8,6 +8,7 @@ at most 5 m apart, stays of 0.2 m pipes (Walther, Cable Stayed Bridges; PTI Reco
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def _superstructure(site: kit.Site, pitch: float, reach: float, depth: float) ->
     length = site.line.length
     n = round((length - 2 * kit.SEAT) / pitch)
     stations = np.linspace(kit.SEAT, length - kit.SEAT, n + 1)
-    for i, (a, b) in enumerate(zip(stations[:-1], stations[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(stations)):
         low = float(a) - (0.4 if i == 0 else 0.0)
         high = float(b) + (0.4 if i == n - 1 else 0.0)
         for y in (-reach, reach):
@@ -117,7 +118,7 @@ def _build_pylon(site: kit.Site, p: _Pylon, reach: float, depth: float) -> None:
     if p.kind == "Y":
         ends[-1] = p.merge
     for side in (-1.0, 1.0):
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
+        for low, high in pairwise(ends):
             _leg(site, p, side, low, high)
     if p.kind == "Y":
         mast = beam(
@@ -128,8 +129,8 @@ def _build_pylon(site: kit.Site, p: _Pylon, reach: float, depth: float) -> None:
         head = line.block(p.s, 0.0, p.top - 0.2, p.top + 1.6, 2.6, 3.2)
         site.add("column", head, "pylon head")
     inner = p.offset(below) - 0.6
-    low = line.point(np.array([p.s, p.s]), [-inner, inner], below - 0.9)
-    site.add("pier cap", beam(low[0], low[1], rectangle(2.2, 1.8)), "pylon beam")
+    axis = line.point(np.array([p.s, p.s]), [-inner, inner], below - 0.9)
+    site.add("pier cap", beam(axis[0], axis[1], rectangle(2.2, 1.8)), "pylon beam")
     for y in (-reach, reach):
         kit.bearing(site, p.s, y, below, p.road + 0.1 - depth, 0.9)
     _upper_beams(site, p)

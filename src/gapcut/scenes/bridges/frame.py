@@ -8,13 +8,16 @@ are a little slimmer). Viaducts: Japanese railway practice of frames with 3 or 4
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 
 from gapcut.scenes.bridges import kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
-from gapcut.scenes.bridges.solids import beam, i_section, rectangle, stack
+from gapcut.scenes.bridges.solids import beam, i_section, rectangle, shifted, stack
 from gapcut.typing import FloatArray
 
 KINDS = ("slant", "viaduct", "slant-concrete", "viaduct-wide", "slant-x")
@@ -76,13 +79,13 @@ def _haunched_girders(
         t = max(0.0, 1.0 - min(abs(s - k) for k in knees) / reach)
         return span.depth + (deep - span.depth) * t**2
 
+    def section(y: float) -> Callable[[float], FloatArray]:
+        return lambda s: shifted(span.profile(depth_at(s)), y, -span.slab)
+
     for y in span.ys:
-        for a, b in zip(joints[:-1], joints[1:], strict=True):
+        for a, b in pairwise(joints):
             stations = np.linspace(a, b, int(np.ceil((b - a) / 2.0)) + 1)
-            mesh = line.extrude_at(
-                stations, lambda s, y=y: span.profile(depth_at(s)) + [y, -span.slab], datum=float(y)
-            )
-            site.add("girder", mesh)
+            site.add("girder", line.extrude_at(stations, section(float(y)), datum=float(y)))
     inner = np.linspace(kit.SEAT, line.length - kit.SEAT, int(np.ceil(line.length / span.spacing)) + 1)
     near = np.abs(inner[:, None] - np.array(knees)).min(axis=1) < 2.0
     for s in [*inner[~near], *knees]:
@@ -117,13 +120,13 @@ def _brace_legs(site: kit.Site, heads: FloatArray, feet: FloatArray, thick: floa
     inset = np.array([0.0, thick / 2, 0.0])
     levels = (0.3, 0.58, 0.86) if concrete else (0.12, 0.5, 0.88)
     at = [feet + (heads - feet) * t for t in levels]
-    section = rectangle(0.5, 0.7) if concrete else i_section(0.35, 0.3, 0.03, 0.03) + [0.0, 0.17]
+    section = rectangle(0.5, 0.7) if concrete else shifted(i_section(0.35, 0.3, 0.03, 0.03), 0.0, 0.17)
     for i in range(len(heads) - 1):
         for row in at:
             site.add("cross beam", beam(row[i] + inset, row[i + 1] - inset, section), "leg strut")
         if concrete or i % 2:
             continue
-        for low, high in zip(at[:-1], at[1:], strict=True):
+        for low, high in pairwise(at):
             back = np.array([0.1, 0.0, 0.0])
             site.add(
                 "cross beam", beam(low[i] + inset, high[i + 1] - inset, rectangle(0.16, 0.16)), "diagonal"
@@ -180,9 +183,9 @@ def _frame_block(
     stations = start + np.arange(bays + 1) * bay
     for s in stations:
         _frame_row(site, float(s), ys, depth, size)
-    for a, b in zip(stations[:-1], stations[1:], strict=True):
+    for a, b in pairwise(stations):
         for y in ys:
-            profile = rectangle(0.7, depth, top=True) + [float(y), -0.22]
+            profile = shifted(rectangle(0.7, depth, top=True), float(y), -0.22)
             site.add("girder", line.extrude(a + size / 2, b - size / 2, profile, datum=float(y), step=3.0))
             _tie(site, (float(a), float(b)), float(y), size, depth)
         kit.deck(

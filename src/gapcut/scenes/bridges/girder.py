@@ -6,6 +6,8 @@ Depths after AASHTO LRFD table 2.5.2.6.3-1 (simple spans: steel composite I-beam
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from gapcut.scenes.bridges import kit
@@ -78,6 +80,6 @@ def _assemble(site: kit.Site, spans: np.ndarray, span: kit.GirderSpan, pier: str
         kit.pier(site, float(s), cap, pier, 1.9)
         for d in (-kit.SEAT, kit.SEAT):
             kit.bearings(site, float(s) + d, cap, span)
-    for a, b in zip(stations[:-1], stations[1:], strict=True):
+    for a, b in pairwise(stations):
         kit.girder_span(site, float(a), float(b), span)
         kit.deck(site, float(a) + 0.02, float(b) - 0.02, 2)

@@ -9,13 +9,24 @@ people (section 13), supports skewed by less than 20 degrees with bracing along 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gapcut.scenes.bridges.line import Ground, Line, make_ground
 from gapcut.scenes.bridges.model import Bridge, Mesh, Part, concatenate
-from gapcut.scenes.bridges.solids import beam, circle, i_section, loft, rectangle, rounded, stack, tower
+from gapcut.scenes.bridges.solids import (
+    beam,
+    circle,
+    i_section,
+    loft,
+    rectangle,
+    rounded,
+    shifted,
+    stack,
+    tower,
+)
 from gapcut.typing import FloatArray
 
 SEAT = 0.5
@@ -99,7 +110,7 @@ def deck(site: Site, s0: float, s1: float, n: int = 1, half: float | None = None
     """Deck slabs from s0 to s1 in n pours, ``half`` to both sides (default: the whole width)."""
     edges = np.linspace(s0, s1, n + 1)
     profile = deck_profile(site.half if half is None else half)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         site.add("deck", site.line.extrude(a, b, profile))
 
 
@@ -109,7 +120,7 @@ def railings(site: Site, s0: float, s1: float, panel: float, kind: str, edge: fl
     stations = np.linspace(s0, s1, n + 1)
     half = site.half if edge is None else edge
     for side in (1.0, -1.0):
-        for a, b in zip(stations[:-1], stations[1:], strict=True):
+        for a, b in pairwise(stations):
             if kind == "parapet":
                 site.add("railing", _parapet(site.line, a + 0.01, b - 0.01, side, half))
             else:
@@ -147,7 +158,7 @@ def _fence(line: Line, a: float, b: float, side: float, half: float, kind: str) 
     heights = (0.4, 0.7, 1.0) if kind == "posts" else (0.12, 1.0)
     front = y - side * 0.08
     for h in heights:
-        pieces.append(line.extrude(a, b, rectangle(0.08, 0.09) + [front, h], datum=y))
+        pieces.append(line.extrude(a, b, shifted(rectangle(0.08, 0.09), front, h), datum=y))
     if kind == "mesh":
         for s in np.arange(a + 0.2, b - 0.1, 0.3):
             pieces.append(stack(line.on(s, front, 0.165), [(0.03, 0.05, 0.79)], float(line.heading(s, y))))
@@ -219,7 +230,7 @@ def _tie_tall_columns(site: Site, s: float, top: float, ys: FloatArray) -> None:
     if top - low < 11.0:
         return
     z = (top + low) / 2
-    for a, b in zip(ys[:-1], ys[1:], strict=True):
+    for a, b in pairwise(ys):
         ends = site.line.point(s, np.array([a + 0.5, b - 0.5]), z)
         site.add("cross beam", beam(ends[0], ends[1], rectangle(0.8, 1.0)), "column strut")
 
@@ -228,8 +239,13 @@ def _hammerhead(site: Site, s: float, cap: float, length: float) -> None:
     line, reach = site.line, site.half - 0.35
     width = max(3.0, 0.42 * site.width)
     deep, shallow = 1.9, 0.8
-    yz = [[-reach, cap - shallow], [-width / 2, cap - deep], [width / 2, cap - deep], [reach, cap - shallow]]
-    yz = np.array([*yz, [reach, cap], [-reach, cap]])
+    lower = [
+        [-reach, cap - shallow],
+        [-width / 2, cap - deep],
+        [width / 2, cap - deep],
+        [reach, cap - shallow],
+    ]
+    yz = np.array([*lower, [reach, cap], [-reach, cap]])
     rings = [line.point(s + d, yz[:, 0], yz[:, 1]) for d in (-length / 2, length / 2)]
     site.add("pier cap", loft(np.stack(rings)), "hammerhead")
     top = footing(site, s, 0.0, 4.2, width + 2.2)
@@ -241,7 +257,7 @@ def _wall_pier(site: Site, s: float, cap: float, length: float) -> None:
     profile = np.array(
         [[-length / 2, cap - 0.9], [length / 2, cap - 0.9], [length / 2, cap], [-length / 2, cap]]
     )
-    site.add("pier cap", line.wall(profile + [s, 0.0], -reach, reach))
+    site.add("pier cap", line.wall(shifted(profile, s, 0.0), -reach, reach))
     top = footing(site, s, 0.0, 3.8, 2 * reach + 0.8)
     outline = rounded(2 * reach - 0.9, length - 0.5)[:, ::-1][::-1]
     column(site, s, 0.0, top, cap - 0.9, outline, turn=-np.radians(line.skew))
@@ -297,10 +313,6 @@ class GirderSpan:
         scaled = [[x * max(k, 0.75), z * k] for x, z in half]
         return np.array(scaled + [[-x, z] for x, z in scaled[::-1]])
 
-    def top(self, y: float) -> float:
-        """Offset of the girder's top from the surface at its own offset."""
-        return -self.slab - 0.0 * y
-
     def half_web(self) -> float:
         """Distance from a girder's axis to where bracing meets it."""
         return {"steel": 0.015, "concrete": 0.1, "box": 0.93}[self.kind]
@@ -309,7 +321,7 @@ class GirderSpan:
 def girder_span(site: Site, s0: float, s1: float, span: GirderSpan, gap: float = 0.04) -> None:
     """Girders from s0 to s1 (each ends ``gap`` before) with their bracing."""
     for y in span.ys:
-        profile = span.profile() + [y, span.top(y)]
+        profile = shifted(span.profile(), float(y), -span.slab)
         site.add("girder", site.line.extrude(s0 + gap, s1 - gap, profile, datum=float(y)))
     inner = s1 - s0 - 2 * SEAT
     n = max(1, int(np.ceil(inner / span.spacing)))
@@ -337,7 +349,7 @@ def _x_frame(site: Site, s: float, a: float, b: float, span: GirderSpan) -> None
     high, low = _corner_levels(site, s, a, b, span)
     section = rectangle(0.1, 0.1)
     ends = site.line.point(np.array([s - 0.05, s - 0.05, s + 0.05, s + 0.05]), [a, b, a, b], [*high, *low])
-    site.add("cross beam", beam(ends[0] * [1, 1, 1], _lower(ends[1], high[1] - low[1]), section), "diagonal")
+    site.add("cross beam", beam(ends[0], _lower(ends[1], high[1] - low[1]), section), "diagonal")
     site.add("cross beam", beam(ends[2], _lower(ends[3], low[1] - high[1]), section), "diagonal")
     strut = site.line.point(np.array([s, s]), [a, b], low - 0.1)
     site.add("cross beam", beam(strut[0], strut[1], rectangle(0.12, 0.1)), "bottom strut")

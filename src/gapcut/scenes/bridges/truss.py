@@ -16,7 +16,7 @@ from gapcut.scenes.bridges import floor, kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge, concatenate
 from gapcut.scenes.bridges.plan import Plan
-from gapcut.scenes.bridges.solids import beam, i_section, rectangle
+from gapcut.scenes.bridges.solids import beam, i_section, rectangle, shifted
 from gapcut.typing import FloatArray
 
 KINDS = ("pratt", "warren", "deck-warren", "parker", "deck-pratt")
@@ -84,7 +84,7 @@ def _layout(
     site = kit.valley(rng, line, width, drop, under, banks)
     trusses = []
     for i in range(n_spans):
-        stations = i * span + kit.SEAT + np.arange(panels + 1) * panel
+        stations = np.asarray(i * span + kit.SEAT + np.arange(panels + 1) * panel, dtype=np.float64)
         road = line.surface(stations, 0.0)
         t = (stations - stations[0]) / (stations[-1] - stations[0])
         if deck:
@@ -124,7 +124,7 @@ def _plane(site: kit.Site, truss: _Truss, y: float) -> None:
         if 0 < i < n - 1:
             _chord(site, short[i], short[i + 1], gusset=True, last=i == n - 2)
     _end_posts(site, long, short, n)
-    post = i_section(0.34, 0.34, 0.04, 0.04) + [0.0, 0.17]
+    post = shifted(i_section(0.34, 0.34, 0.04, 0.04), 0.0, 0.17)
     for i in range(1, n):
         site.add("chord", beam(low[i], high[i], post, up=[1, 0, 0]), "post")
     for i in range(1, n - 1):
@@ -163,7 +163,7 @@ def _lateral(site: kit.Site, truss: _Truss) -> None:
     left, right = truss.nodes(site, truss.reach - 0.26), truss.nodes(site, -truss.reach + 0.26)
     n = len(truss.stations) - 1
     upper = 0 if truss.deck else 1
-    strut = i_section(0.4, 0.3, 0.03, 0.03) + [0.0, 0.2]
+    strut = shifted(i_section(0.4, 0.3, 0.03, 0.03), 0.0, 0.2)
     for i in range(1, n):
         site.add("cross beam", beam(left[upper][i], right[upper][i], strut), "lateral strut")
         if not truss.deck and i in (1, n - 1):
