@@ -134,7 +134,7 @@ def tower(centre: Any, outlines: list[FloatArray], levels: Any, heading: float =
 
 def shifted(profile: FloatArray, left: float, up: float) -> FloatArray:
     """The profile moved to the left and up."""
-    return profile + np.array([left, up])
+    return np.asarray(profile + np.array([left, up]), dtype=np.float64)
 
 
 def rectangle(width: float, height: float, top: bool = False) -> FloatArray:
