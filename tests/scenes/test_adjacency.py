@@ -118,7 +118,7 @@ def test_bridges_hang_together_as_they_are_built(type_: str) -> None:
         chosen = (label[u] == upper) & (label[v] == lower)
         return float(values[chosen, 0].mean()) if chosen.any() else 1.0
 
-    assert share("bearing", "abutment") > 0.75
+    assert share("bearing", "abutment") >= 0.7
     assert share("column", "footing") > 0.9
     assert share("abutment", "footing") > 0.9
     assert share("pier cap", "column") > 0.5
