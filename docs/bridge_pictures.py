@@ -15,7 +15,7 @@ SHOWN += [("cable-stayed", 1, 9.0)]
 
 def main() -> None:
     tiles = [
-        render(make_bridge(type_, 0, variant), TILE, azimuth=-52, elevation=high, zoom=1.06, samples=3)
+        render(make_bridge(type_, 0, variant), TILE, azimuth=-70, elevation=high, zoom=1.06, samples=3)
         for type_, variant, high in SHOWN
     ]
     rows = [np.concatenate(tiles[i : i + 2], axis=1) for i in (0, 2, 4)]

@@ -121,7 +121,8 @@ def test_bridges_hang_together_as_they_are_built(type_: str) -> None:
     assert share("bearing", "abutment") >= 0.7
     assert share("column", "footing") > 0.9
     assert share("abutment", "footing") > 0.9
-    assert share("pier cap", "column") > 0.5
+    if type_ != "cable-stayed":  # whose pylon beams lie between the legs
+        assert share("pier cap", "column") > 0.9
     assert share("deck", "bearing") == 1.0
     for upper, lower in (
         ("footing", "column"),

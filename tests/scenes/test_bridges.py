@@ -101,6 +101,8 @@ def test_superstructures_clear_the_ground_and_footings_stand_in_it(type_: str, v
         assert np.isfinite(ground), part.name
         if part.label == "footing":
             assert lowest[2] < ground, part.name
+            bare = part.vertices[:, 2] - ground_height(b.terrain, part.vertices[:, :2])
+            assert bare.max() > 0.1, (part.name, "is buried and no scanner can see it")
         elif part.name in (
             "deck",
             "stringer",

@@ -183,8 +183,8 @@ def abutment(site: Site, end: int, seat: float, piles: bool = True) -> None:
     at, out = (0.0, -1.0) if end == 0 else (line.length, 1.0)
     half = site.half
     y = np.linspace(-half, half, 7)
-    toe = ground.height(at - out * np.array([[1.2], [3.2]]), y)
-    top = min(float(toe.min()) + 0.3, seat - 0.6)
+    toe = ground.height(at - out * 2.3, y)
+    top = min(float(toe.max()) + 0.35, seat - 0.6)
     road = float(line.surface(at, half)) - 0.02
     stem = np.array([[-1.1, top], [-1.1, seat], [0.05, seat], [0.05, road], [0.4, road], [0.4, top]])
     stem[:, 0] = at + out * stem[:, 0]

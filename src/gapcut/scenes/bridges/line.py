@@ -138,7 +138,7 @@ class Ground:
         ahead = np.maximum(self.wing - outside, 0.0)
         end = self.line.surface(np.where(s < 0.5 * self.line.length, 0.0, self.line.length))
         away = np.hypot(aside, ahead)
-        sloped = end - 0.35 - away / 1.75 - 0.7 * np.maximum(away - self.wing - 4.0, 0.0)
+        sloped = end - 0.35 - away / 1.75 - 1.5 * np.maximum(away - self.wing - 4.0, 0.0)
         return np.where(inside, end - 0.3, sloped)
 
     def mesh(self, margin: float = 14.0, step: float = 2.0) -> Mesh:
