@@ -74,7 +74,8 @@ void bind_primal_dual(nb::module_& m) {
         .def_rw("step", &PrimalDualSettings::step)
         .def_rw("kappa", &PrimalDualSettings::kappa)
         .def_rw("lag", &PrimalDualSettings::lag)
-        .def_rw("sweeps", &PrimalDualSettings::sweeps);
+        .def_rw("sweeps", &PrimalDualSettings::sweeps)
+        .def_rw("diagonal", &PrimalDualSettings::diagonal);
 
     nb::class_<PrimalDual>(m, "PrimalDual", "State of the primal-dual iteration.")
         .def("__init__",

@@ -9,6 +9,7 @@
 #include "gapcut/learn/plane_cache.hpp"
 #include "gapcut/learn/plane_qp.hpp"
 #include "gapcut/learn/simplex_step.hpp"
+#include "gapcut/learn/unary_system.hpp"
 
 using namespace gapcut;
 

@@ -8,6 +8,7 @@ from gapcut.data import Graph, GraphError, GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.inference import Energy, Solution, solve
 from gapcut.model import ModelFileError
+from gapcut.selection import PathScores, cross_validate_path
 
 __all__ = [
     "Certificate",
@@ -16,9 +17,11 @@ __all__ = [
     "GraphError",
     "GraphSet",
     "ModelFileError",
+    "PathScores",
     "Solution",
     "StructuredSVM",
     "__version__",
+    "cross_validate_path",
     "datasets",
     "solve",
 ]

@@ -347,6 +347,21 @@ def test_fits_are_independent():
     assert np.array_equal(before, first.unary_)
 
 
+def test_a_warm_start_goes_on_where_the_fit_before_ended():
+    graphs = sample_graphs(20, seed=1)
+    warm = StructuredSVM(C=10.0, gap=1e-2, warm_start=True).fit(graphs)
+    passes = warm.certificate_.passes
+    again = warm.fit(graphs)
+    assert again.certificate_.status == "certified"
+    assert again.certificate_.passes < passes
+    warm.set_params(C=20.0, gap=1e-3).fit(graphs)
+    cold = StructuredSVM(C=20.0, gap=1e-3).fit(graphs)
+    for one, other in ((warm, cold), (cold, warm)):
+        assert one.certificate_.status == "certified"
+        assert one.certificate_.lower <= other.certificate_.upper * (1 + 1e-9)
+    assert pickle.loads(pickle.dumps(warm))._carried is None
+
+
 def test_what_is_converted_and_what_is_refused():
     """Case 17."""
     graphs = sample_graphs(3)

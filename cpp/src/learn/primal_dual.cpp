@@ -65,12 +65,12 @@ struct PrimalDual::State {
     std::vector<double> w, w_step, w_ahead;   // w, w~ and w- = 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
-    std::vector<double> kappa, moved, scratch, history;
+    std::vector<double> kappa, moved, right, scratch, history;
     double gamma;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s, int t)
-        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), metric(problem, s.theta, s.step),
+        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), metric(problem, s.theta, s.step, s.diagonal, t),
           nodes(problem, unit), edges(problem), gamma(s.gamma) {
         expand_box(lo, hi);
         w.resize(static_cast<std::size_t>(p.full_dim()));
@@ -127,35 +127,24 @@ struct PrimalDual::State {
 
 // Step 2 for the unary weights: (L_k + I/c) x = L_k w^k - g_k. Returns |dw|^2 in L.
 double PrimalDual::State::unary_step() {
-    const auto Dn = p.node_dim();
-    std::vector<double> right(static_cast<std::size_t>(Dn)), metric_w(static_cast<std::size_t>(Dn));
-    double residual = 0.0;
-    for (int k = 0; k < p.n_labels; ++k) {
-        const double factor = metric.unary_factor(k);
-        double *old = w.data() + k * Dn, *next = w_step.data() + k * Dn;
-        metric.unary_gram().multiply(old, metric_w.data());
-        for (std::int64_t d = 0; d < Dn; ++d)
-            right[d] = factor * metric_w[d] - (unary_gradient[k * Dn + d] - true_sum[k * Dn + d]);
-        if (bounded_label[k]) {
-            std::copy(old, old + Dn, next);
-            box_descent(scaled(metric.unary_gram(), factor, 1.0 / c), right.data(), lower.data() + k * Dn, upper.data() + k * Dn,
-                        10 * settings.sweeps, next, scratch);
-        } else {
-            std::copy(right.begin(), right.end(), next);
-            metric.solve_unary(k, next);
-        }
-        moved.resize(static_cast<std::size_t>(Dn));
-        for (std::int64_t d = 0; d < Dn; ++d) moved[d] = next[d] - old[d];
-        metric.unary_gram().multiply(moved.data(), metric_w.data());
-        residual += factor * std::inner_product(moved.begin(), moved.end(), metric_w.begin(), 0.0);
-    }
-    return residual;
+    const auto size = static_cast<std::size_t>(p.unary_size());
+    const auto part = [size](std::vector<double>& x) { return std::span(x).first(size); };
+    const UnarySystem& system = metric.unary();
+    moved.resize(size);
+    right.resize(size);
+    system.multiply(part(w), right);
+    for (std::size_t j = 0; j < size; ++j) right[j] -= unary_gradient[j] - true_sum[j];
+    std::ranges::copy(part(w), w_step.begin());
+    system.solve(right, bounded_label, part(lower), part(upper), part(w_step));
+    for (std::size_t j = 0; j < size; ++j) moved[j] = w_step[j] - w[j];
+    system.multiply(moved, right);
+    return std::inner_product(moved.begin(), moved.end(), right.begin(), 0.0);
 }
 
 // Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.
 double PrimalDual::State::pair_step() {
     const auto De = p.edge_dim(), unary = p.unary_size();
-    std::vector<double> right(static_cast<std::size_t>(De));
+    right.resize(static_cast<std::size_t>(De));
     double residual = 0.0;
     for (std::int64_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
         const auto at = unary + pair * De;

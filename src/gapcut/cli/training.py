@@ -14,6 +14,7 @@ from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
 from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, check_folder, read_graphs
 from gapcut.cli.show import certificate_document, certificate_line, emit, percent, progress
 from gapcut.data import GraphSet
+from gapcut.engines import peak_memory_mb
 from gapcut.estimator import StructuredSVM
 
 _DEFAULTS = LearningOptions()
@@ -88,11 +89,23 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Str
     return svm
 
 
+def fit_path_to_the_end(
+    graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float]
+) -> list[StructuredSVM]:
+    """One model a value of C; Ctrl-C ends the command."""
+    with watch_interrupt() as interrupt, progress(task, options.target) as callback:
+        models = options.estimator(graphs, callback, None).fit_path(graphs, C_values)
+    if interrupt.pressed:
+        raise KeyboardInterrupt
+    return models
+
+
 def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> dict[str, Any]:
     """What ``train`` reports."""
     model = svm.model_
     return {
         "seconds": seconds,
+        "peak_memory_mb": peak_memory_mb(),
         "graphs": len(graphs),
         "labelled": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges},
         "classes": model.coder.classes.tolist(),
@@ -111,7 +124,8 @@ def _show(console: Console, svm: StructuredSVM, document: dict[str, Any]) -> Non
     share = weights["pairwise_nonzero"] / max(1, weights["pairwise"])
     console.print(
         f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
-        f"{len(document['classes'])} labels, {document['seconds']:.1f} s"
+        f"{len(document['classes'])} labels, {document['seconds']:.1f} s, "
+        f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
     if svm.certificate_.status != "certified":

@@ -14,7 +14,7 @@ from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
 from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import emit, percent, table
-from gapcut.cli.training import fit_to_the_end
+from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
 from gapcut.typing import IntArray
 
@@ -31,17 +31,28 @@ def cv(
         str | None,
         Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
     ] = None,
+    path: Annotated[
+        str | None,
+        Parameter(
+            name="--path", help="Values of C in place of --C, separated by commas; ascending is fastest."
+        ),
+    ] = None,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
     as_json: Json = False,
 ) -> int:
-    """Cross-validate over graphs: train on all folds but one, test on that one."""
+    """Cross-validate over graphs: train on all folds but one, test on that one.
+
+    With --path each fold is trained once along all values of C, each certified, and the best is named.
+    """
     graphs = read_graphs(data, select)
     parts = _test_folds(graphs, folds, fold_array, options.seed)
-    rows = [_run_fold(graphs, name, test, options) for name, test in parts]
-    spread = {name: _spread([row[name] for row in rows]) for name in _SCORES}
-    document = {"graphs": len(graphs), "folds": rows, **spread}
+    values = [options.C] if path is None else _path_values(path)
+    rows = [row for name, test in parts for row in _run_fold(graphs, name, test, options, values)]
+    summary = [_summary(C, [row for row in rows if row["C"] == C]) for C in values]
+    best = max(summary, key=lambda entry: entry["accuracy"]["mean"])
+    document = {"graphs": len(graphs), "folds": rows, "path": summary, **best}
     emit(document, as_json, lambda console: _show(console, document))
     return NOT_CERTIFIED if certified and any(row["status"] != "certified" for row in rows) else DONE
 
@@ -64,22 +75,45 @@ def _test_folds(
     return [(str(value), np.flatnonzero(fold == i)) for i, value in enumerate(values)]
 
 
-def _run_fold(graphs: GraphSet, name: str, test: IntArray, options: LearningOptions) -> dict[str, Any]:
+def _path_values(text: str) -> list[float]:
+    try:
+        values = [float(value) for value in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--path {text!r} must be numbers separated by commas, as in 0.1,1,10") from None
+    if len(set(values)) < len(values):
+        raise ValueError(f"--path {text!r} names a C twice: leave one out")
+    return values
+
+
+def _run_fold(
+    graphs: GraphSet, name: str, test: IntArray, options: LearningOptions, values: list[float]
+) -> list[dict[str, Any]]:
+    """One row a value of C. Seconds are those since the model before."""
     training = graphs[np.setdiff1d(np.arange(len(graphs)), test)]
     held_out = graphs[test]
+    rows = []
     start = time.monotonic()
-    svm = fit_to_the_end(training, options, f"fold {name}")
-    seconds = time.monotonic() - start
-    scores = score_solutions(svm, held_out, svm.solutions(held_out))
-    return {
-        "fold": name,
-        "train": len(training),
-        "test": len(held_out),
-        **{score: getattr(scores, score) for score in _SCORES},
-        "relative_gap": svm.certificate_.relative_gap,
-        "status": svm.certificate_.status,
-        "seconds": seconds,
-    }
+    models = fit_path_to_the_end(training, options, f"fold {name}", values)
+    for C, svm in zip(values, models, strict=True):
+        seconds = svm.history_[-1].seconds if len(values) > 1 else time.monotonic() - start
+        scores = score_solutions(svm, held_out, svm.solutions(held_out))
+        rows.append(
+            {
+                "fold": name,
+                "C": C,
+                "train": len(training),
+                "test": len(held_out),
+                **{score: getattr(scores, score) for score in _SCORES},
+                "relative_gap": svm.certificate_.relative_gap,
+                "status": svm.certificate_.status,
+                "seconds": seconds,
+            }
+        )
+    return rows
+
+
+def _summary(C: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"C": C, **{name: _spread([row[name] for row in rows]) for name in _SCORES}}
 
 
 def _spread(values: list[float]) -> dict[str, float]:
@@ -92,7 +126,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 def _show(console: Console, document: dict[str, Any]) -> None:
     rows = [
         [
-            *(row[key] for key in ("fold", "train", "test")),
+            *(row["fold"], f"{row['C']:g}", row["train"], row["test"]),
             *(percent(row[score]) for score in _SCORES),
             *(percent(row["relative_gap"]), row["status"], f"{row['seconds']:.1f}"),
         ]
@@ -100,6 +134,7 @@ def _show(console: Console, document: dict[str, Any]) -> None:
     ]
     columns = [
         "fold",
+        "C",
         "train",
         "test",
         "accuracy",
@@ -111,9 +146,21 @@ def _show(console: Console, document: dict[str, Any]) -> None:
         "seconds",
     ]
     console.print(table(columns, rows, "Cross-validation (precision, recall, F1: means over classes)"))
+    if len(document["path"]) > 1:
+        columns = ["C", *(score.replace("_", " ") for score in _SCORES)]
+        means = [
+            [f"{entry['C']:g}", *(_mean_and_spread(entry[score]) for score in _SCORES)]
+            for entry in document["path"]
+        ]
+        console.print(table(columns, means, "Means over folds"))
+        console.print(f"best C           {document['C']:g} (highest mean accuracy)")
+        return
     for score in _SCORES:
-        spread = document[score]
-        console.print(f"{score.replace('_', ' '):16} {percent(spread['mean'])} +- {percent(spread['std'])}")
+        console.print(f"{score.replace('_', ' '):16} {_mean_and_spread(document[score])}")
+
+
+def _mean_and_spread(spread: dict[str, float]) -> str:
+    return f"{percent(spread['mean'])} +- {percent(spread['std'])}"
 
 
 COMMANDS = (cv,)

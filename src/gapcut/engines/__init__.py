@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from gapcut import _core
 
@@ -20,4 +21,14 @@ def thread_count(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-__all__ = ["OutOfTime", "thread_count"]
+def peak_memory_mb() -> float:
+    """Largest resident memory of this process so far, in MiB; NaN where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+__all__ = ["OutOfTime", "peak_memory_mb", "thread_count"]

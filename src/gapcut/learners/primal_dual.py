@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gapcut.learners.base import Callback, LearnResult, Limits
 from gapcut.learners.checkpoint import Checkpoint
@@ -52,6 +53,15 @@ class PrimalDual(StepSettings):
         for C in C_values:
             steps.set_trade_off(C)
             yield self.carry_on(steps, oracle, limits, callback)
+
+    def warm(self, problem: LearningProblem, state: Mapping[str, Any] | None) -> Steps:
+        """Steps that start from the ``state`` of an earlier run (:meth:`Steps.state_arrays`) if its sizes fit this
+        problem, else from nothing. Bounds of the earlier run are not taken over: they are proven anew.
+        """
+        steps = Steps(self, problem)
+        if state is not None:
+            steps.start_from(state)
+        return steps
 
     def carry_on(
         self, steps: Steps, oracle: Oracle, limits: Limits, callback: Callback | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,12 @@ from gapcut.problem import LearningProblem
 FIRST = 20
 """Iterations before the first certificate."""
 
+GROWTH = 1.4
+"""From one certificate to the next where nothing is predicted."""
+
+REPAIR_COST = 60
+"""Iterations in the time of one repair (measured 40 to 75 on tables and planted scenes)."""
+
 LONGEST = 400
 """Iterations between two certificates, at most."""
 
@@ -29,6 +36,7 @@ PATIENCE = 6
 class StepSettings:
     """``theta`` splits the step between weights and arcs, ``relax`` in (0, 2) is the over-relaxation, ``gamma`` and
     ``kappa`` shorten the label steps (1 and the number of active pairs are provably safe; a monitor falls back),
+    ``metric="diagonal"`` moves every weight alone, for comparison;
     ``step`` balances primal and dual, ``lag`` is how often label pairs without weight are looked at. ``repair=False``
     leaves the relaxed labels as they are, for comparison; ``seed`` orders the repair."""
 
@@ -38,6 +46,7 @@ class StepSettings:
     kappa: float = 2.0
     step: float = 0.06
     lag: int = 5
+    metric: Literal["gram", "diagonal"] = "gram"
     repair: bool = True
     repair_sweeps: int = 10
     n_threads: int = 1
@@ -47,32 +56,37 @@ class StepSettings:
         settings = _core.PrimalDualSettings()
         for name in ("theta", "relax", "gamma", "kappa", "step", "lag"):
             setattr(settings, name, getattr(self, name))
+        settings.diagonal = self.metric == "diagonal"
         return settings
 
 
 @dataclass
 class Schedule:
-    """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved."""
+    """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
+
+    The gap of the labels as they are (``raw``) falls at a rate that is easy to predict; a repair costs as much as
+    ``REPAIR_COST`` iterations, so it is made when waiting would cost more.
+    """
 
     began: int = 0
     due: int = FIRST
     last_upper: float = math.inf
     best_dual: float = -math.inf
-    mended_at: int = 0
-    mended_gap: float = math.inf
+    raw: tuple[int, float] | None = None
+    mended: tuple[int, float] | None = None
     progress: list[float] = field(default_factory=list)
 
-    def next(self, now: int, gap: float, target: float, mended: bool) -> None:
-        """Geometric steps; once repairs close in on the target, when their rate says it will be met."""
-        now -= self.began
-        self.due = min(now + LONGEST, math.ceil(1.3 * now))
-        if not mended:
-            return
-        if self.mended_gap > gap > target > 0.0 and self.mended_at:
-            rate = math.log(self.mended_gap / gap) / (now - self.mended_at)
-            wait = math.ceil(1.05 * math.log(gap / target) / rate)
-            self.due = now + max(math.ceil(0.15 * now), min(80, wait))
-        self.mended_at, self.mended_gap = now, gap
+    def wait(self, now: int, gap: float, target: float, before: tuple[int, float] | None) -> float:
+        """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
+        if before is None or not before[1] > gap > target > 0.0 or now <= before[0]:
+            return math.inf
+        return math.log(gap / target) * (now - before[0]) / math.log(before[1] / gap)
+
+    def next(self, now: int, wait: float) -> None:
+        """Geometric steps, shorter where the target is predicted (``wait``) to be met before."""
+        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
+        if wait < math.inf:
+            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * wait)))
 
     def stalled(self, now: int) -> bool:
         """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
@@ -104,6 +118,15 @@ class Steps:
         self.state.set_trade_off(C)
         self._start(self.problem.with_C(C))
 
+    def start_from(self, arrays: Mapping[str, Any]) -> None:
+        """The native state of another run, at this problem's C; left as it is where sizes differ."""
+        try:
+            self.state.restore(dict(arrays))
+        except ValueError:
+            return
+        self.state.set_trade_off(self.problem.C)
+        self.schedule = Schedule(began=self.state.iterations, due=0)
+
     def advance(self, session: Session) -> None:
         due = self.schedule.began + self.schedule.due
         self.state.advance(max(0, due - self.state.iterations), session.clock.left)
@@ -114,16 +137,22 @@ class Steps:
 
     def certify(self, session: Session) -> None:
         """One exact pass at the weights, and the dual value of the labels, repaired where that can pay."""
-        bounds, target = session.bounds, session.limits.gap
+        bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
+        now = self.state.iterations - schedule.began
         self.prove_upper(session, self.problem.clamp(self.state.weights()))
         labels = self.state.labels(self.problem.core)
         reached = self.prove_lower(session, labels)
-        mend = not session.target_met and self._worth_mending(session, reached)
-        if mend:
+        raw = (bounds.upper - reached) / bounds.upper if bounds.upper > 0.0 else 0.0
+        wait = schedule.wait(now, raw, target, schedule.raw)
+        if not session.target_met and self._worth_mending(session, raw, wait):
             self.prove_lower(session, self._mend(session, labels))
-        self.schedule.last_upper = bounds.upper
-        self.schedule.progress.append(bounds.upper - self.schedule.best_dual)
-        self.schedule.next(self.state.iterations, bounds.relative_gap, target, mend)
+            gap = bounds.relative_gap
+            wait = min(wait, schedule.wait(now, gap, target, schedule.mended))
+            schedule.mended = (now, gap)
+        schedule.raw = (now, raw)
+        schedule.last_upper = bounds.upper
+        schedule.progress.append(bounds.upper - schedule.best_dual)
+        schedule.next(now, wait)
         session.record(self.state.active_pairs)
 
     def prove_upper(self, session: Session, weights: NDArray[np.float64]) -> None:
@@ -144,11 +173,12 @@ class Steps:
             self.schedule.best_dual, self.best_labels = value, labels
         return value
 
-    def _worth_mending(self, session: Session, reached: float) -> bool:
+    def _worth_mending(self, session: Session, raw: float, wait: float) -> bool:
+        if not self.settings.repair or wait < REPAIR_COST:
+            return False
         upper, target = session.bounds.upper, session.limits.gap
-        near = upper - reached < 18.0 * target * upper
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        return self.settings.repair and (near or settled)
+        return raw < 18.0 * target or settled
 
     def _mend(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         worthwhile = 0.1 * session.limits.gap * session.bounds.upper / labels.size
@@ -157,9 +187,13 @@ class Steps:
         core, C = self.problem.core, self.problem.C
         return self.mender.run(core, labels, C, sweeps, worthwhile, seed, left)
 
+    def state_arrays(self) -> dict[str, Any]:
+        """A copy of the native state."""
+        return dict(self.state.snapshot())
+
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and plain numbers from which :meth:`restore` goes on."""
-        arrays = dict(self.state.snapshot())
+        arrays = self.state_arrays()
         if self.best_labels is not None:
             arrays["best_labels"] = self.best_labels
         return arrays, asdict(self.schedule)
@@ -167,5 +201,5 @@ class Steps:
     def restore(self, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
         """Raises ValueError if the snapshot does not fit the problem. ``best_labels`` must be proven anew."""
         self.state.restore(arrays)
-        self.schedule = Schedule(**numbers)
+        self.schedule = Schedule(**{k: tuple(v) if k in ("raw", "mended") and v else v for k, v in numbers.items()})
         self.schedule.best_dual = -math.inf

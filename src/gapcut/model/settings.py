@@ -47,6 +47,7 @@ class Settings:
     random_state: Any
     callback: Callable[..., Any] | None
     checkpoint: str | os.PathLike[str] | None
+    warm_start: bool = False
 
     @classmethod
     def checked(cls, params: Mapping[str, Any]) -> Settings:
@@ -79,6 +80,7 @@ class Settings:
             random_state=_random_state(params["random_state"]),
             callback=callback,
             checkpoint=checkpoint,
+            warm_start=bool(params["warm_start"]),
         )
 
     def draw_seed(self) -> int:

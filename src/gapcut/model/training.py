@@ -147,11 +147,33 @@ def make_learner(settings: Settings) -> Learner:
     return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed(), checkpoint=settings.checkpoint)
 
 
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What a fit with ``warm_start`` leaves to the next: the learner's state, and of which problem."""
+
+    fingerprint: str
+    state: Mapping[str, Any]
+
+
 def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
     """Run the learner and keep its best weights with their certificate."""
     oracle = make_oracle(data, problem, settings)
     result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback)
     return fitted(data, problem, result)
+
+
+def learn_warm(
+    data: TrainingSet, problem: LearningProblem, settings: Settings, carried: Carried | None
+) -> tuple[FittedModel, Carried | None]:
+    """The same from the state of an earlier fit to the same data; learners without such a state start anew."""
+    learner = make_learner(settings)
+    if not isinstance(learner, PrimalDual):
+        return learn(data, problem, settings), None
+    fits = carried is not None and carried.fingerprint == problem.fingerprint
+    steps = learner.warm(problem, carried.state if carried is not None and fits else None)
+    oracle = make_oracle(data, problem, settings)
+    result = learner.carry_on(steps, oracle, settings.limits, settings.callback)
+    return fitted(data, problem, result), Carried(problem.fingerprint, steps.state_arrays())
 
 
 def learn_path(

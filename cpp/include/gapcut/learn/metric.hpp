@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "gapcut/learn/symmetric.hpp"
+#include "gapcut/learn/unary_system.hpp"
 #include "gapcut/problem.hpp"
 
 namespace gapcut {
 
 class Metric {
 public:
-    // theta splits the step between w and the shares d; step is s0.
-    Metric(const Problem& problem, double theta, double step);
+    // theta splits the step between w and the shares d; step is s0. diagonal: columns move alone, for comparison.
+    Metric(const Problem& problem, double theta, double step, bool diagonal, int threads);
 
     // kappa (K,): how much smaller the label steps of each class are; c = C / n in normalised units.
     void update(std::span<const double> kappa, double c);
@@ -23,10 +24,8 @@ public:
     double arc_sigma() const { return s_ / 2.0; }
     double arc_tau() const { return (1.0 - theta_) / (2.0 * s_); }
 
-    // L_k = factor(k) * gram(): metric of the unary weights of one label; their step solves (L_k + I/c) x = r.
-    const Symmetric& unary_gram() const { return unary_gram_; }
-    double unary_factor(int label) const { return s_ / (kappa_[label] * theta_); }
-    void solve_unary(int label, double* x) const { factor_[which_[label]].solve(x); }
+    // L_k and its steps.
+    const UnarySystem& unary() const { return unary_; }
 
     // Ge and He = Ge + I/c of the pairwise weights of one label pair.
     const Symmetric& pair_gram() const { return pair_metric_; }
@@ -34,12 +33,10 @@ public:
 
 private:
     double theta_, s_;
-    double c_ = 0.0;
     std::vector<double> inverse_degree_;  // 1 / max(deg_u, mean degree of its graph / 2)
-    Symmetric unary_gram_, pair_metric_, pair_hessian_;
+    UnarySystem unary_;
+    Symmetric pair_metric_, pair_hessian_;
     std::vector<double> kappa_;
-    std::vector<Cholesky> factor_;  // one for each distinct kappa
-    std::vector<std::size_t> which_;
 };
 
 }  // namespace gapcut

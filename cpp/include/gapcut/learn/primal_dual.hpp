@@ -26,6 +26,7 @@ struct PrimalDualSettings {
     double kappa = 2.0;   // in place of gamma * pairs for the first iterations
     int lag = 5;          // iterations between looks at pairs whose weights are zero
     int sweeps = 10;      // coordinate sweeps of the pairwise weight step
+    bool diagonal = false;  // weights move in a diagonal metric, for comparison
 };
 
 // Everything an iteration depends on, so that a run goes on from it as if it had never stopped, bit for bit.

@@ -1,0 +1,179 @@
+"""How training grows: twice the edges, twice the threads, one huge graph, a thousand graphs.
+
+    python benchmarks/scale.py [--part doubling,threads,large,many] [--largest 1000000]
+
+``doubling``: planted graphs of 31,250 edges and up, time of an iteration, of an exact cut and of a repair, and their
+ratio to half the size. ``large``: one graph of 100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to
+1 %. ``many``: 1,000 graphs of 500 nodes. ``threads``: tables and scenes with one thread and with two, one after the
+other. Peak memory is that of a process of its own; medians over ``--repeat``. A Markdown table goes to standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import cKDTree
+from workloads import load
+
+from gapcut import Graph, GraphSet
+from gapcut.engines import peak_memory_mb
+from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.session import Session
+from gapcut.learners.steps import Steps
+from gapcut.oracles import CutOracle
+from gapcut.problem import LearningProblem, learning_problem
+
+CLASSES, EDGE_FEATURES = 13, 8
+
+
+def room_graph(n_nodes: int, n_edges: int, seed: int) -> Graph:
+    """Nodes in a box, labels by region with noise, edges to near neighbours, eight non-negative edge features whose
+    means the label pair decides, two of them indicators.
+    """
+    rng = np.random.default_rng(seed)
+    affinity = np.random.default_rng(7).random((CLASSES, CLASSES, EDGE_FEATURES)) ** 3
+    centres = np.random.default_rng(8).random((CLASSES * 4, 3))
+    position = rng.random((n_nodes, 3))
+    distance, nearest = cKDTree(centres).query(position, k=3)
+    choice = np.argmin(distance + 0.05 * rng.gumbel(size=distance.shape), axis=1)
+    labels = nearest[np.arange(n_nodes), choice] % CLASSES
+    per_node = -(-n_edges // n_nodes)
+    _, near = cKDTree(position).query(position, k=per_node + 1)
+    pairs = np.column_stack([np.repeat(np.arange(n_nodes), per_node), near[:, 1:].ravel()])
+    pairs = pairs[np.sort(rng.permutation(len(pairs))[:n_edges])]
+    mean = affinity[labels[pairs[:, 0]], labels[pairs[:, 1]]]
+    features = np.clip(mean + 0.15 * rng.normal(size=mean.shape), 0.0, 1.0)
+    features[:, :2] = rng.random((len(pairs), 2)) < mean[:, :2]
+    logits = rng.normal(size=(n_nodes, CLASSES))
+    logits[np.arange(n_nodes), labels] += 1.5
+    belief = np.exp(logits)
+    return Graph(belief / belief.sum(axis=1, keepdims=True), pairs, features, labels)
+
+
+def problem_of(graphs: GraphSet, C: float) -> LearningProblem:
+    codes = [np.asarray(g.labels, dtype=np.int64) for g in graphs]
+    return learning_problem(graphs, codes, n_labels=CLASSES, C=C, loss_scale=100.0)
+
+
+def median_of(work: Callable[[], object], repeat: int) -> float:
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def doubling(options: argparse.Namespace) -> None:
+    print("\n## Twice the edges\n\n| nodes | edges | arcs of active pairs | arcs of the cut | iteration ms | x | cut ms | x | repair ms | x |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    before: tuple[float, float, float] | None = None
+    edges = 31_250
+    while edges <= options.largest:
+        n_nodes = edges // 10
+        problem = problem_of(GraphSet((room_graph(n_nodes, edges, 0),)), 1.0)
+        oracle = CutOracle(problem, n_threads=1)
+        steps = Steps(PrimalDual(n_threads=1), problem)
+        steps.state.advance(60)
+        w = problem.clamp(steps.state.weights())
+        labels = steps.state.labels(problem.core)
+        iteration = median_of(lambda s=steps: s.state.advance(4), options.repeat) / 4
+        cut = median_of(lambda o=oracle, w=w: o.total(w), options.repeat)
+        session = Session(problem, oracle, Limits(gap=1e-2))
+        session.bounds.offer_primal(w, oracle.total(w))
+        mend = median_of(lambda s=steps, z=labels, session=session: s._mend(session, z), 1)
+        now = (iteration, cut, mend)
+        ratios = ["-"] * 3 if before is None else [f"{b / a:.2f}" for a, b in zip(before, now, strict=True)]
+        active = edges * steps.state.active_pairs
+        cells = [f"{n_nodes:,}", f"{edges:,}", f"{active:,}", f"{oracle.statistics(w)['arcs']:,}"]
+        for seconds, ratio in zip(now, ratios, strict=True):
+            cells += [f"{1e3 * seconds:.1f}", ratio]
+        print(f"| {' | '.join(cells)} |", flush=True)
+        before, edges = now, 2 * edges
+
+
+def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float, out: object) -> None:
+    start = time.perf_counter()
+    built = graphs()
+    problem = problem_of(built, C)
+    data = peak_memory_mb()
+    packed, cpu = time.perf_counter(), time.process_time()
+    result = PrimalDual(n_threads=threads).run(problem, CutOracle(problem, n_threads=threads), Limits(gap=1e-2, time_limit=limit))
+    gap = (result.upper - result.lower) / result.upper
+    end = time.perf_counter()
+    out.send([packed - start, end - packed, time.process_time() - cpu, gap, result.passes, data, peak_memory_mb()])  # type: ignore[attr-defined]
+
+
+def one_graph() -> GraphSet:
+    return GraphSet((room_graph(100_000, 1_000_000, 1),))
+
+
+def thousand_graphs() -> GraphSet:
+    return GraphSet(tuple(room_graph(500, 5_000, seed) for seed in range(1000)))
+
+
+def trained(title: str, graphs: Callable[[], GraphSet], options: argparse.Namespace) -> None:
+    """In a process of its own, so that its peak memory is its own."""
+    print(f"\n## {title}\n\n| C | data ready s | training s | CPU s | gap | certificates | MB before training | peak MB |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    context = multiprocessing.get_context("spawn")
+    for C in (float(c) for c in options.C.split(",")):
+        receiver, sender = context.Pipe(duplex=False)
+        child = context.Process(target=_train, args=(graphs, C, options.threads, options.limit, sender))
+        child.start()
+        sender.close()
+        ready, wall, cpu, gap, passes, before, peak = receiver.recv()
+        child.join()
+        print(f"| {C:g} | {ready:.1f} | {wall:.1f} | {cpu:.1f} | {gap:.2%} | {passes} | {before:.0f} | {peak:.0f} |", flush=True)
+
+
+def threads(options: argparse.Namespace) -> None:
+    print("\n## Two threads\n\n| data | C | one thread s | two threads s | speed-up |\n|---|---|---|---|---|", flush=True)
+    for name in ("tables", "scenes"):
+        workload = load(name, options.shared)
+        for C in (1.0, 10.0):
+            problem = workload.problem.with_C(C)
+
+            def run(n: int, problem: LearningProblem = problem) -> object:
+                return PrimalDual(n_threads=n).run(problem, CutOracle(problem, n_threads=n), Limits(gap=1e-2))
+
+            run(2)
+            times: dict[int, list[float]] = {1: [], 2: []}
+            for _ in range(options.repeat):
+                for n in (1, 2):
+                    times[n].append(median_of(lambda n=n: run(n), 1))  # type: ignore[misc]
+            one, two = statistics.median(times[1]), statistics.median(times[2])
+            print(f"| {name} | {C:g} | {one:.2f} | {two:.2f} | {one / two:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", default="doubling,threads,large,many")
+    parser.add_argument("--largest", type=int, default=1_000_000, help="edges of the largest doubled graph")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--C", default="1", help="trade-offs of large and many, separated by commas")
+    parser.add_argument("--limit", type=float, default=1200.0, help="seconds a training run")
+    here = Path(__file__).resolve().parents[1]
+    parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    options = parser.parse_args()
+    parts = options.part.split(",")
+    if "doubling" in parts:
+        doubling(options)
+    if "threads" in parts:
+        threads(options)
+    if "large" in parts:
+        trained("One graph: 100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features", one_graph, options)
+    if "many" in parts:
+        trained("1,000 graphs of 500 nodes and 5,000 edges", thousand_graphs, options)
+
+
+if __name__ == "__main__":
+    main()
