@@ -171,7 +171,11 @@ def bearing(site: Site, s: float, y: float, low: float, high: float, size: float
     pad = min(0.12, 0.5 * gap)
     plinth = gap - pad - 0.04
     along = min(size, 0.5)  # clear of the back wall, or of the neighbour on the same cap
-    layers = [(along + 0.12, size + 0.25, plinth), (along, size + 0.1, pad), (along + 0.06, size + 0.16, 0.04)]
+    layers = [
+        (along + 0.12, size + 0.25, plinth),
+        (along, size + 0.1, pad),
+        (along + 0.06, size + 0.16, 0.04),
+    ]
     site.add("bearing", stack(site.line.point(s, y, low), layers, float(site.line.heading(s, y))))
 
 
