@@ -8,6 +8,7 @@ bridge manuals give the same ranges).
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from gapcut.scenes.bridges import floor, kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
-from gapcut.scenes.bridges.solids import beam, chamfered, rectangle
+from gapcut.scenes.bridges.solids import beam, chamfered, rectangle, shifted
 from gapcut.typing import FloatArray
 
 KINDS = ("deck", "tied", "deck-three", "tied-network", "deck-steel")
@@ -51,15 +52,23 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
     crown = float(line.surface(middle, width / 2)) - 0.22 - depth - 0.24 - cap_depth - 0.5 - rib_depth / 2
     axis = _parabola(middle, span, crown, rise)
     spring = crown - rise
-    banks = [(0.35 * start, line.level - depth - 4.2), (start - 2.5, spring - 0.5), (start + 4.0, spring - 1.6)]
+    banks = [
+        (0.35 * start, line.level - depth - 4.2),
+        (start - 2.5, spring - 0.5),
+        (start + 4.0, spring - 2.2),
+    ]
     floor_level = spring - rng.uniform(5.0, 8.0)
-    banks += [(middle - 0.2 * span, floor_level), (middle, floor_level - 0.7), (middle + 0.2 * span, floor_level)]
+    banks += [
+        (middle - 0.2 * span, floor_level),
+        (middle, floor_level - 0.7),
+        (middle + 0.2 * span, floor_level),
+    ]
     end = line.length - start
-    banks += [(end - 4.0, spring - 1.6), (end + 2.5, spring - 0.5)]
+    banks += [(end - 4.0, spring - 2.2), (end + 2.5, spring - 0.5)]
     banks += [(line.length - 0.35 * start, float(line.surface(line.length)) - depth - 4.2)]
     site = kit.valley(rng, line, width, rise, depth, banks)
-    ribs = np.linspace(-1, 1, 3 if kind == "deck-three" else 2) * (width / 2 - 2.0)
-    stations = np.arange(panels + 2 * sides + 1) * panel
+    ribs = kit.offsets(width, 3 if kind == "deck-three" else 2, 2.0)
+    stations = np.asarray(np.arange(panels + 2 * sides + 1) * panel, dtype=np.float64)
     on_arch = (stations >= start - 0.1) & (stations <= end + 0.1)
     _ribs(site, ribs, stations[on_arch], rib_depth, axis, kind == "deck-steel")
     block = _springings(site, ribs, (start, end), spring, rib_depth)
@@ -72,19 +81,30 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
     _deck_on_caps(site, stations, stringers)
     railing = str(rng.choice(["parapet", "posts", "mesh"]))
     kit.road_railings(site, 3.6, railing)
-    facts = {"kind": kind, "span": round(span, 1), "rise": round(rise, 2), "panels": panels, "ribs": len(ribs)}
+    facts = {
+        "kind": kind,
+        "span": round(span, 1),
+        "rise": round(rise, 2),
+        "panels": panels,
+        "ribs": len(ribs),
+    }
     return site.bridge(plan.name, "arch", facts | {"railing": railing})
 
 
 def _ribs(
-    site: kit.Site, ys: FloatArray, stations: FloatArray, depth: float, axis: Callable[[float], float], steel: bool
+    site: kit.Site,
+    ys: FloatArray,
+    stations: FloatArray,
+    depth: float,
+    axis: Callable[[float], float],
+    steel: bool,
 ) -> None:
     width = 0.8 if steel else 1.1
     for y in ys:
-        for a, b in zip(stations[:-1], stations[1:], strict=True):
+        for a, b in pairwise(stations):
             site.add("chord", floor.rib(site, float(a), float(b), float(y), width, depth, axis), "arch rib")
     inset = width / 2
-    for left, right in zip(ys[:-1], ys[1:], strict=True):
+    for left, right in pairwise(ys):
         corners = [
             [site.line.point(s, y, axis(float(s))) for y in (left + inset, right - inset)] for s in stations
         ]
@@ -92,8 +112,8 @@ def _ribs(
         for pair in corners[1:-1]:
             site.add("cross beam", beam(pair[0], pair[1], size), "rib strut")
         if steel:
-            for here, next_ in zip(corners[:-1], corners[1:], strict=True):
-                floor.cross_bracing(site, (*here, *next_), 0.25, "rib diagonal")
+            for here, next_ in pairwise(corners):
+                floor.cross_bracing(site, (here[0], here[1], next_[0], next_[1]), 0.25, "rib diagonal")
 
 
 def _springings(
@@ -131,7 +151,7 @@ def _bent(
     seat = kit.seat_height(site, s, span)
     reach = float(np.abs(span.ys).max()) + 0.55
     profile = np.array([[-0.45, seat - cap_depth], [0.45, seat - cap_depth], [0.45, seat], [-0.45, seat]])
-    site.add("pier cap", line.wall(profile + [s, 0.0], -reach, reach), "spandrel cap")
+    site.add("pier cap", line.wall(shifted(profile, s, 0.0), -reach, reach), "spandrel cap")
     outline = chamfered(0.75, 0.8, 0.08)
     for y in ys:
         low = kit.footing(site, s, float(y), 2.4, 2.4) if foot is None else foot
@@ -144,9 +164,9 @@ def _deck_on_caps(site: kit.Site, stations: FloatArray, span: kit.GirderSpan) ->
         seat = kit.seat_height(site, s, span)
         kit.abutment(site, end, seat)
         kit.bearings(site, s, seat, span)
-    for i, (a, b) in enumerate(zip(stations[:-1], stations[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(stations)):
         for y in span.ys:
-            profile = span.profile() + [y, span.top(y)]
+            profile = shifted(span.profile(), float(y), -span.slab)
             low, high = a + (0.04 if i == 0 else 0.01), b - (0.04 if i == len(stations) - 2 else 0.01)
             site.add("girder", site.line.extrude(float(low), float(high), profile, datum=float(y)))
         kit.bracing_line(site, float(a + b) / 2, span)
@@ -159,7 +179,7 @@ def _tied(plan: Plan, kind: str) -> Bridge:
     panels = int(rng.choice([12, 14, 16]))
     panel = float(np.round(rng.uniform(5.4, 6.6), 2))
     span = panels * panel + 2 * kit.SEAT
-    approach = float(np.round(rng.uniform(20, 26), 1)) if rng.random() < 0.75 else 0.0
+    approach = float(np.round(rng.uniform(20, 26), 1)) if rng.random() < 0.85 else 0.0
     width = float(rng.uniform(12.0, 14.5))
     line = Line(span + 2 * approach)
     tie_depth = round(max(1.3, span / 60), 2)
@@ -168,16 +188,18 @@ def _tied(plan: Plan, kind: str) -> Bridge:
     depth = approach / 22 if approach else under
     site = kit.valley(rng, line, width, float(rng.uniform(8.0, 12.0)), max(depth, under))
     start = approach
-    stations = start + kit.SEAT + np.arange(panels + 1) * panel
+    stations = np.asarray(start + kit.SEAT + np.arange(panels + 1) * panel, dtype=np.float64)
     reach = site.half - floor.MAIN
     tie_top = tie_depth - under
     axis = _parabola(line.length / 2, panels * panel, tie_top - tie_depth / 2 + rise, rise)
-    for a, b in zip(stations[:-1], stations[1:], strict=True):
+    for a, b in pairwise(stations):
         low = float(a) - (0.4 if a == stations[0] else 0.0)
         high = float(b) + (0.4 if b == stations[-1] else 0.0)
         for y in (-reach, reach):
             floor.main_girder(site, low, high, y, 0.6, tie_depth, tie_top)
-            site.add("chord", floor.rib(site, float(a), float(b), y, 0.7, max(1.1, span / 65), axis), "arch rib")
+            site.add(
+                "chord", floor.rib(site, float(a), float(b), y, 0.7, max(1.1, span / 65), axis), "arch rib"
+            )
     floor.floor(site, stations, reach - 0.3, under - 0.3, 5, panels)
     _hangers(site, stations, reach, tie_top, axis, kind == "tied-network")
     _wind_bracing(site, stations, reach - 0.35, axis)
@@ -188,12 +210,23 @@ def _tied(plan: Plan, kind: str) -> Bridge:
         inner += ends
     railing = str(rng.choice(["posts", "mesh"]))
     kit.road_railings(site, 3.6, railing, inner)
-    facts = {"kind": kind, "span": round(span, 1), "rise": round(rise, 2), "panels": panels, "approach": approach}
+    facts = {
+        "kind": kind,
+        "span": round(span, 1),
+        "rise": round(rise, 2),
+        "panels": panels,
+        "approach": approach,
+    }
     return site.bridge(plan.name, "arch", facts | {"railing": railing})
 
 
 def _hangers(
-    site: kit.Site, stations: FloatArray, reach: float, low: float, axis: Callable[[float], float], network: bool
+    site: kit.Site,
+    stations: FloatArray,
+    reach: float,
+    low: float,
+    axis: Callable[[float], float],
+    network: bool,
 ) -> None:
     for y in (-reach, reach):
         for i, s in enumerate(stations[1:-1], 1):
@@ -219,8 +252,8 @@ def _wind_bracing(
     for i, pair in enumerate(pairs):
         portal = i in (0, len(pairs) - 1)
         site.add("cross beam", beam(pair[0], pair[1], rectangle(0.5, 0.9 if portal else 0.5)), "wind strut")
-    for here, next_ in zip(pairs[:-1], pairs[1:], strict=True):
-        floor.cross_bracing(site, (*here, *next_), 0.22, "wind diagonal")
+    for here, next_ in pairwise(pairs):
+        floor.cross_bracing(site, (here[0], here[1], next_[0], next_[1]), 0.22, "wind diagonal")
 
 
 def _tied_supports(

@@ -8,6 +8,7 @@ at most 5 m apart, stays of 0.2 m pipes (Walther, Cable Stayed Bridges; PTI Reco
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -75,7 +76,11 @@ def build(plan: Plan) -> Bridge:
         _side_pier(site, s, reach, depth, pier)
     railing = str(rng.choice(["posts", "mesh"]))
     kit.road_railings(site, 0.5 * pitch, railing, [(0.02, line.length - 0.02, site.half - floor.INNER)])
-    facts = {"kind": kind, "main span": round(2 * half_main if not single else half_main, 1), "side span": side}
+    facts = {
+        "kind": kind,
+        "main span": round(2 * half_main if not single else half_main, 1),
+        "side span": side,
+    }
     facts |= {"stays": 4 * stays * len(towers), "pylon": round(rise, 1), "harp": harp, "railing": railing}
     return site.bridge(plan.name, "cable-stayed", facts)
 
@@ -93,7 +98,7 @@ def _superstructure(site: kit.Site, pitch: float, reach: float, depth: float) ->
     length = site.line.length
     n = round((length - 2 * kit.SEAT) / pitch)
     stations = np.linspace(kit.SEAT, length - kit.SEAT, n + 1)
-    for i, (a, b) in enumerate(zip(stations[:-1], stations[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(stations)):
         low = float(a) - (0.4 if i == 0 else 0.0)
         high = float(b) + (0.4 if i == n - 1 else 0.0)
         for y in (-reach, reach):
@@ -113,17 +118,19 @@ def _build_pylon(site: kit.Site, p: _Pylon, reach: float, depth: float) -> None:
     if p.kind == "Y":
         ends[-1] = p.merge
     for side in (-1.0, 1.0):
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
+        for low, high in pairwise(ends):
             _leg(site, p, side, low, high)
     if p.kind == "Y":
-        mast = beam(line.point(p.s, 0, p.merge - 0.5), line.point(p.s, 0, p.top), rectangle(1.8, 2.8), up=[1, 0, 0])
+        mast = beam(
+            line.point(p.s, 0, p.merge - 0.5), line.point(p.s, 0, p.top), rectangle(1.8, 2.8), up=[1, 0, 0]
+        )
         site.add("column", mast, "mast")
     if p.kind == "A":
         head = line.block(p.s, 0.0, p.top - 0.2, p.top + 1.6, 2.6, 3.2)
         site.add("column", head, "pylon head")
     inner = p.offset(below) - 0.6
-    low = line.point(np.array([p.s, p.s]), [-inner, inner], below - 0.9)
-    site.add("pier cap", beam(low[0], low[1], rectangle(2.2, 1.8)), "pylon beam")
+    axis = line.point(np.array([p.s, p.s]), [-inner, inner], below - 0.9)
+    site.add("pier cap", beam(axis[0], axis[1], rectangle(2.2, 1.8)), "pylon beam")
     for y in (-reach, reach):
         kit.bearing(site, p.s, y, below, p.road + 0.1 - depth, 0.9)
     _upper_beams(site, p)
@@ -151,9 +158,7 @@ def _upper_beams(site: kit.Site, p: _Pylon) -> None:
         site.add("cross beam", beam(ends[0], ends[1], rectangle(1.6, 1.6)), "pylon beam")
 
 
-def _stays(
-    site: kit.Site, p: _Pylon, near: float, pitch: float, n: int, reach: float, harp: bool
-) -> None:
+def _stays(site: kit.Site, p: _Pylon, near: float, pitch: float, n: int, reach: float, harp: bool) -> None:
     """Stays from the edge girders to the upper part of the pylon, the outermost to the highest anchor."""
     line = site.line
     low_share = 0.3 if harp else 0.62

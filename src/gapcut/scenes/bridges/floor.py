@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from gapcut.scenes.bridges import kit
 from gapcut.scenes.bridges.model import Mesh
-from gapcut.scenes.bridges.solids import circle, i_section, loft
 from gapcut.scenes.bridges.solids import beam as straight
+from gapcut.scenes.bridges.solids import circle, i_section, loft, shifted
 from gapcut.typing import FloatArray
 
 MAIN = 0.55
@@ -19,7 +20,9 @@ INNER = 1.2
 """Distance of the slab's edge from the edge of the structure."""
 
 
-def floor_beam(site: kit.Site, s: float, reach: float, depth: float, width: float = 0.4, drop: float = 0.22) -> None:
+def floor_beam(
+    site: kit.Site, s: float, reach: float, depth: float, width: float = 0.4, drop: float = 0.22
+) -> None:
     """A beam across from -reach to reach, its top ``drop`` below the road, its underside level."""
     line = site.line
     y = np.array([-reach, reach, reach, 0.0, -reach])
@@ -34,7 +37,7 @@ def stringers(site: kit.Site, s0: float, s1: float, ys: FloatArray, depth: float
     """Rolled beams from s0 to s1 with their tops ``drop`` below the road."""
     profile = i_section(depth, 0.26, 0.03, 0.025)
     for y in ys:
-        mesh = site.line.extrude(s0, s1, profile + [float(y), -drop], datum=float(y))
+        mesh = site.line.extrude(s0, s1, shifted(profile, float(y), -drop), datum=float(y))
         site.add("girder", mesh, "stringer")
 
 
@@ -44,10 +47,10 @@ def floor(site: kit.Site, stations: FloatArray, reach: float, depth: float, n: i
     ys = np.linspace(-edge + 0.9, edge - 0.9, n)
     for s in stations:
         floor_beam(site, float(s), reach, depth)
-    for a, b in zip(stations[:-1], stations[1:], strict=True):
+    for a, b in pairwise(stations):
         stringers(site, float(a) + 0.2, float(b) - 0.2, ys, 0.55 * depth)
     edges = np.linspace(stations[0] - kit.SEAT + 0.02, stations[-1] + kit.SEAT - 0.02, pours + 1)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         kit.deck(site, float(a), float(b), half=edge)
 
 

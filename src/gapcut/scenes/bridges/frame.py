@@ -8,13 +8,16 @@ are a little slimmer). Viaducts: Japanese railway practice of frames with 3 or 4
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 
 from gapcut.scenes.bridges import kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
-from gapcut.scenes.bridges.solids import beam, i_section, rectangle, stack
+from gapcut.scenes.bridges.solids import beam, i_section, rectangle, shifted, stack
 from gapcut.typing import FloatArray
 
 KINDS = ("slant", "viaduct", "slant-concrete", "viaduct-wide", "slant-x")
@@ -42,18 +45,16 @@ def _slant(plan: Plan, kind: str) -> Bridge:
     floor = line.level - drop - depth
     banks = [(feet[0], floor), (0.5 * line.length, floor - rng.uniform(2.0, 4.0)), (feet[1], floor)]
     site = kit.valley(rng, line, width, drop, depth, banks)
-    ys = kit.offsets(width, int(rng.integers(5, 7)), 1.1)
+    ys = kit.offsets(width, 6 if concrete else int(rng.integers(5, 7)), 1.1)
     bracing = "diaphragm" if concrete else "x-frame" if kind == "slant-x" else "k-frame"
-    span = kit.GirderSpan("box" if concrete else "steel", depth, ys, bracing, 6.5)
-    if concrete:
-        span = kit.GirderSpan("concrete", depth, ys, bracing, 6.5)
+    span = kit.GirderSpan("concrete" if concrete else "steel", depth, ys, bracing, 4.8 if concrete else 6.5)
     _ends(site, span)
     _haunched_girders(site, span, knees, depth * 1.55, concrete)
     for knee, foot in zip(knees, feet, strict=True):
         _legs(site, span, knee, foot, depth * 1.55, concrete)
-    kit.deck(site, 0.02, line.length - 0.02, 8)
+    kit.deck(site, 0.02, line.length - 0.02, 10)
     railing = str(rng.choice(["parapet", "posts", "mesh"]))
-    kit.road_railings(site, 3.5, railing)
+    kit.road_railings(site, 3.0, railing)
     facts = {"kind": kind, "spans": [side, main, side], "girders": len(ys), "drop": round(drop, 1)}
     return site.bridge(plan.name, "frame", facts | {"railing": railing})
 
@@ -78,13 +79,13 @@ def _haunched_girders(
         t = max(0.0, 1.0 - min(abs(s - k) for k in knees) / reach)
         return span.depth + (deep - span.depth) * t**2
 
+    def section(y: float) -> Callable[[float], FloatArray]:
+        return lambda s: shifted(span.profile(depth_at(s)), y, -span.slab)
+
     for y in span.ys:
-        for a, b in zip(joints[:-1], joints[1:], strict=True):
+        for a, b in pairwise(joints):
             stations = np.linspace(a, b, int(np.ceil((b - a) / 2.0)) + 1)
-            mesh = line.extrude_at(
-                stations, lambda s, y=y: span.profile(depth_at(s)) + [y, -span.slab], datum=float(y)
-            )
-            site.add("girder", mesh)
+            site.add("girder", line.extrude_at(stations, section(float(y)), datum=float(y)))
     inner = np.linspace(kit.SEAT, line.length - kit.SEAT, int(np.ceil(line.length / span.spacing)) + 1)
     near = np.abs(inner[:, None] - np.array(knees)).min(axis=1) < 2.0
     for s in [*inner[~near], *knees]:
@@ -104,7 +105,9 @@ def _legs(
         under = float(line.surface(knee, y)) - span.slab - 0.86 * deep
         head = line.point(knee, float(y), under)
         base = line.point(foot, float(y), top + 0.35)
-        site.add("bearing", stack(line.point(foot, float(y), top), [(1.3, 1.2, 0.15), (0.7, 0.9, 0.2)]), "hinge")
+        site.add(
+            "bearing", stack(line.point(foot, float(y), top), [(1.3, 1.2, 0.15), (0.7, 0.9, 0.2)]), "hinge"
+        )
         base_profile, head_profile = rectangle(thick, 0.8), rectangle(thick, 1.5)
         shift = np.array([np.sign(lean) * 0.25, 0.0, 0.0])
         site.add("column", beam(base - shift, head, base_profile, head_profile, up=[1, 0, 0]), "leg")
@@ -115,17 +118,19 @@ def _legs(
 
 def _brace_legs(site: kit.Site, heads: FloatArray, feet: FloatArray, thick: float, concrete: bool) -> None:
     inset = np.array([0.0, thick / 2, 0.0])
-    levels = (0.42, 0.82) if concrete else (0.12, 0.5, 0.88)
+    levels = (0.3, 0.58, 0.86) if concrete else (0.12, 0.5, 0.88)
     at = [feet + (heads - feet) * t for t in levels]
-    section = rectangle(0.5, 0.7) if concrete else i_section(0.35, 0.3, 0.03, 0.03) + [0.0, 0.17]
+    section = rectangle(0.5, 0.7) if concrete else shifted(i_section(0.35, 0.3, 0.03, 0.03), 0.0, 0.17)
     for i in range(len(heads) - 1):
         for row in at:
             site.add("cross beam", beam(row[i] + inset, row[i + 1] - inset, section), "leg strut")
         if concrete or i % 2:
             continue
-        for low, high in zip(at[:-1], at[1:], strict=True):
+        for low, high in pairwise(at):
             back = np.array([0.1, 0.0, 0.0])
-            site.add("cross beam", beam(low[i] + inset, high[i + 1] - inset, rectangle(0.16, 0.16)), "diagonal")
+            site.add(
+                "cross beam", beam(low[i] + inset, high[i + 1] - inset, rectangle(0.16, 0.16)), "diagonal"
+            )
             ends = low[i + 1] - inset + 2 * back, high[i] + inset + 2 * back
             site.add("cross beam", beam(*ends, rectangle(0.16, 0.16)), "diagonal")
 
@@ -134,7 +139,7 @@ def _viaduct(plan: Plan, kind: str) -> Bridge:
     """Blocks of concrete frames, tied by beams along and across, with hung spans between the blocks."""
     rng = plan.rng
     bay = float(np.round(rng.uniform(8.5, 10.5), 2))
-    blocks, bays = (3, 3) if rng.random() < 0.5 else (2, 4)
+    blocks, bays = (4, 3) if rng.random() < 0.5 else (3, 4)
     hung = float(np.round(rng.uniform(7.0, 9.0), 2))
     width = float(rng.uniform(11.5, 13.5) if kind == "viaduct-wide" else rng.uniform(9.5, 11.0))
     rows = 3 if width > 10.2 else 2
@@ -149,7 +154,7 @@ def _viaduct(plan: Plan, kind: str) -> Bridge:
     site = kit.valley(rng, line, width, height, depth)
     ys = kit.offsets(width, rows, 1.9)
     inner = kit.offsets(float(np.ptp(ys)) + 1.6, rows + 2, 0.8)
-    hung_span = kit.GirderSpan("concrete", round(0.8 * depth, 2), inner, "diaphragm", 20.0)
+    hung_span = kit.GirderSpan("concrete", round(0.8 * depth, 2), inner, "diaphragm", 4.0)
     for block in range(blocks):
         _frame_block(site, hung + block * pitch, bay, bays, ys, depth, hung_span)
     _ends(site, hung_span)
@@ -158,8 +163,15 @@ def _viaduct(plan: Plan, kind: str) -> Bridge:
         kit.girder_span(site, start, start + hung, hung_span)
         kit.deck(site, start + 0.02, start + hung - 0.02)
     railing = str(rng.choice(["parapet", "mesh"]))
-    kit.road_railings(site, 3.6, railing)
-    facts = {"kind": kind, "bay": bay, "blocks": blocks, "bays": bays, "rows": rows, "height": round(height, 1)}
+    kit.road_railings(site, 3.2, railing)
+    facts = {
+        "kind": kind,
+        "bay": bay,
+        "blocks": blocks,
+        "bays": bays,
+        "rows": rows,
+        "height": round(height, 1),
+    }
     return site.bridge(plan.name, "frame", facts | {"railing": railing})
 
 
@@ -171,12 +183,14 @@ def _frame_block(
     stations = start + np.arange(bays + 1) * bay
     for s in stations:
         _frame_row(site, float(s), ys, depth, size)
-    for a, b in zip(stations[:-1], stations[1:], strict=True):
+    for a, b in pairwise(stations):
         for y in ys:
-            profile = rectangle(0.7, depth, top=True) + [float(y), -0.22]
+            profile = shifted(rectangle(0.7, depth, top=True), float(y), -0.22)
             site.add("girder", line.extrude(a + size / 2, b - size / 2, profile, datum=float(y), step=3.0))
             _tie(site, (float(a), float(b)), float(y), size, depth)
-        kit.deck(site, float(a) if a > start else float(a) - 0.4, float(b) if b < stations[-1] else float(b) + 0.4)
+        kit.deck(
+            site, float(a) if a > start else float(a) - 0.4, float(b) if b < stations[-1] else float(b) + 0.4
+        )
     for s, out in ((float(stations[0]), -1.0), (float(stations[-1]), 1.0)):
         at = s + out * (size / 2 + 0.45)
         seat = kit.seat_height(site, at, hung)

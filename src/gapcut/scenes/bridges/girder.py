@@ -6,6 +6,8 @@ Depths after AASHTO LRFD table 2.5.2.6.3-1 (simple spans: steel composite I-beam
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from gapcut.scenes.bridges import kit
@@ -21,7 +23,7 @@ def build(plan: Plan) -> Bridge:
     rng, kind = plan.rng, plan.kind(KINDS)
     material = kind.split("-")[0]
     low, high = {"steel": (26, 36), "concrete": (24, 34), "box": (34, 46)}[material]
-    n_spans = int(rng.integers(*{"steel": (3, 5), "concrete": (4, 7), "box": (4, 6)}[material]))
+    n_spans = int(rng.integers(*{"steel": (3, 5), "concrete": (5, 8), "box": (5, 7)}[material]))
     spans = _spans(rng, n_spans, low, high)
     width = float(rng.uniform(10.0, 14.0))
     curved = rng.random() < 0.4
@@ -42,12 +44,20 @@ def build(plan: Plan) -> Bridge:
     else:
         ys = kit.offsets(width, max(4, round((width - 2.0) / rng.uniform(2.0, 2.5)) + 1), 1.1)
     bracing = {"steel": "x-frame", "concrete": "diaphragm", "steel-k": "k-frame"}.get(kind, "diaphragm")
-    span = kit.GirderSpan(material, depth, ys, bracing, 7.0 if material == "steel" else 9.0)
-    pier = {"concrete-wall": "wall", "box": "hammerhead"}.get(kind) or str(rng.choice(["columns", "hammerhead"]))
+    span = kit.GirderSpan(material, depth, ys, bracing, {"steel": 6.8, "concrete": 7.0, "box": 6.0}[material])
+    pier = {"concrete-wall": "wall", "box": "hammerhead"}.get(kind) or str(
+        rng.choice(["columns", "hammerhead"])
+    )
     _assemble(site, spans, span, pier)
     railing = str(rng.choice(["parapet", "posts", "mesh"]))
     kit.road_railings(site, float(rng.uniform(3.2, 4.5)), railing)
-    facts = {"kind": kind, "spans": spans.round(2).tolist(), "girders": len(ys), "pier": pier, "railing": railing}
+    facts = {
+        "kind": kind,
+        "spans": spans.round(2).tolist(),
+        "girders": len(ys),
+        "pier": pier,
+        "railing": railing,
+    }
     return site.bridge(plan.name, "girder", facts | {"depth": depth, "clearance": round(clearance, 2)})
 
 
@@ -70,6 +80,6 @@ def _assemble(site: kit.Site, spans: np.ndarray, span: kit.GirderSpan, pier: str
         kit.pier(site, float(s), cap, pier, 1.9)
         for d in (-kit.SEAT, kit.SEAT):
             kit.bearings(site, float(s) + d, cap, span)
-    for a, b in zip(stations[:-1], stations[1:], strict=True):
+    for a, b in pairwise(stations):
         kit.girder_span(site, float(a), float(b), span)
         kit.deck(site, float(a) + 0.02, float(b) - 0.02, 2)

@@ -9,13 +9,24 @@ people (section 13), supports skewed by less than 20 degrees with bracing along 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gapcut.scenes.bridges.line import Ground, Line, make_ground
 from gapcut.scenes.bridges.model import Bridge, Mesh, Part, concatenate
-from gapcut.scenes.bridges.solids import beam, circle, i_section, loft, rectangle, rounded, stack, tower
+from gapcut.scenes.bridges.solids import (
+    beam,
+    circle,
+    i_section,
+    loft,
+    rectangle,
+    rounded,
+    shifted,
+    stack,
+    tower,
+)
 from gapcut.typing import FloatArray
 
 SEAT = 0.5
@@ -99,7 +110,7 @@ def deck(site: Site, s0: float, s1: float, n: int = 1, half: float | None = None
     """Deck slabs from s0 to s1 in n pours, ``half`` to both sides (default: the whole width)."""
     edges = np.linspace(s0, s1, n + 1)
     profile = deck_profile(site.half if half is None else half)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         site.add("deck", site.line.extrude(a, b, profile))
 
 
@@ -109,14 +120,16 @@ def railings(site: Site, s0: float, s1: float, panel: float, kind: str, edge: fl
     stations = np.linspace(s0, s1, n + 1)
     half = site.half if edge is None else edge
     for side in (1.0, -1.0):
-        for a, b in zip(stations[:-1], stations[1:], strict=True):
+        for a, b in pairwise(stations):
             if kind == "parapet":
                 site.add("railing", _parapet(site.line, a + 0.01, b - 0.01, side, half))
             else:
                 site.add("railing", _fence(site.line, a + 0.02, b - 0.02, side, half, kind))
 
 
-def road_railings(site: Site, panel: float, kind: str, inner: list[tuple[float, float, float]] | None = None) -> None:
+def road_railings(
+    site: Site, panel: float, kind: str, inner: list[tuple[float, float, float]] | None = None
+) -> None:
     """Railings over the bridge and both pairs of wing walls, with a joint at the ends of the deck.
 
     ``inner``: stretches (start, end, edge) that replace the ones over the bridge, where decks are narrower.
@@ -145,7 +158,7 @@ def _fence(line: Line, a: float, b: float, side: float, half: float, kind: str) 
     heights = (0.4, 0.7, 1.0) if kind == "posts" else (0.12, 1.0)
     front = y - side * 0.08
     for h in heights:
-        pieces.append(line.extrude(a, b, rectangle(0.08, 0.09) + [front, h], datum=y))
+        pieces.append(line.extrude(a, b, shifted(rectangle(0.08, 0.09), front, h), datum=y))
     if kind == "mesh":
         for s in np.arange(a + 0.2, b - 0.1, 0.3):
             pieces.append(stack(line.on(s, front, 0.165), [(0.03, 0.05, 0.79)], float(line.heading(s, y))))
@@ -157,7 +170,12 @@ def bearing(site: Site, s: float, y: float, low: float, high: float, size: float
     gap = high - low
     pad = min(0.12, 0.5 * gap)
     plinth = gap - pad - 0.04
-    layers = [(size + 0.15, size + 0.25, plinth), (size, size + 0.1, pad), (size + 0.06, size + 0.16, 0.04)]
+    along = min(size, 0.5)  # clear of the back wall, or of the neighbour on the same cap
+    layers = [
+        (along + 0.12, size + 0.25, plinth),
+        (along, size + 0.1, pad),
+        (along + 0.06, size + 0.16, 0.04),
+    ]
     site.add("bearing", stack(site.line.point(s, y, low), layers, float(site.line.heading(s, y))))
 
 
@@ -170,8 +188,8 @@ def abutment(site: Site, end: int, seat: float, piles: bool = True) -> None:
     at, out = (0.0, -1.0) if end == 0 else (line.length, 1.0)
     half = site.half
     y = np.linspace(-half, half, 7)
-    toe = ground.height(at - out * np.array([[1.2], [3.2]]), y)
-    top = min(float(toe.min()) + 0.3, seat - 0.6)
+    toe = ground.height(at - out * 2.3, y)
+    top = min(float(toe.max()) + 0.35, seat - 0.6)
     road = float(line.surface(at, half)) - 0.02
     stem = np.array([[-1.1, top], [-1.1, seat], [0.05, seat], [0.05, road], [0.4, road], [0.4, top]])
     stem[:, 0] = at + out * stem[:, 0]
@@ -199,7 +217,9 @@ def _bent(site: Site, s: float, cap: float, length: float) -> None:
     reach = site.half - 0.35
     n = max(2, int(np.ceil(2 * reach / 5.0)))
     line = site.line
-    profile = np.array([[-length / 2, cap - depth], [length / 2, cap - depth], [length / 2, cap], [-length / 2, cap]])
+    profile = np.array(
+        [[-length / 2, cap - depth], [length / 2, cap - depth], [length / 2, cap], [-length / 2, cap]]
+    )
     profile[:, 0] += s
     site.add("pier cap", line.wall(profile, -reach, reach))
     diameter = min(1.4, length - 0.25)
@@ -215,7 +235,7 @@ def _tie_tall_columns(site: Site, s: float, top: float, ys: FloatArray) -> None:
     if top - low < 11.0:
         return
     z = (top + low) / 2
-    for a, b in zip(ys[:-1], ys[1:], strict=True):
+    for a, b in pairwise(ys):
         ends = site.line.point(s, np.array([a + 0.5, b - 0.5]), z)
         site.add("cross beam", beam(ends[0], ends[1], rectangle(0.8, 1.0)), "column strut")
 
@@ -224,8 +244,13 @@ def _hammerhead(site: Site, s: float, cap: float, length: float) -> None:
     line, reach = site.line, site.half - 0.35
     width = max(3.0, 0.42 * site.width)
     deep, shallow = 1.9, 0.8
-    yz = [[-reach, cap - shallow], [-width / 2, cap - deep], [width / 2, cap - deep], [reach, cap - shallow]]
-    yz = np.array([*yz, [reach, cap], [-reach, cap]])
+    lower = [
+        [-reach, cap - shallow],
+        [-width / 2, cap - deep],
+        [width / 2, cap - deep],
+        [reach, cap - shallow],
+    ]
+    yz = np.array([*lower, [reach, cap], [-reach, cap]])
     rings = [line.point(s + d, yz[:, 0], yz[:, 1]) for d in (-length / 2, length / 2)]
     site.add("pier cap", loft(np.stack(rings)), "hammerhead")
     top = footing(site, s, 0.0, 4.2, width + 2.2)
@@ -234,15 +259,24 @@ def _hammerhead(site: Site, s: float, cap: float, length: float) -> None:
 
 def _wall_pier(site: Site, s: float, cap: float, length: float) -> None:
     line, reach = site.line, site.half - 0.4
-    profile = np.array([[-length / 2, cap - 0.9], [length / 2, cap - 0.9], [length / 2, cap], [-length / 2, cap]])
-    site.add("pier cap", line.wall(profile + [s, 0.0], -reach, reach))
+    profile = np.array(
+        [[-length / 2, cap - 0.9], [length / 2, cap - 0.9], [length / 2, cap], [-length / 2, cap]]
+    )
+    site.add("pier cap", line.wall(shifted(profile, s, 0.0), -reach, reach))
     top = footing(site, s, 0.0, 3.8, 2 * reach + 0.8)
     outline = rounded(2 * reach - 0.9, length - 0.5)[:, ::-1][::-1]
     column(site, s, 0.0, top, cap - 0.9, outline, turn=-np.radians(line.skew))
 
 
 def column(
-    site: Site, s: float, y: float, low: float, high: float, outline: FloatArray, taper: float = 1.0, turn: float = 0.0
+    site: Site,
+    s: float,
+    y: float,
+    low: float,
+    high: float,
+    outline: FloatArray,
+    taper: float = 1.0,
+    turn: float = 0.0,
 ) -> None:
     """A vertical column from ``low`` to ``high``; the outline at the foot is ``taper`` times that at the top."""
     heading = float(site.line.heading(s, y)) + turn
@@ -284,10 +318,6 @@ class GirderSpan:
         scaled = [[x * max(k, 0.75), z * k] for x, z in half]
         return np.array(scaled + [[-x, z] for x, z in scaled[::-1]])
 
-    def top(self, y: float) -> float:
-        """Offset of the girder's top from the surface at its own offset."""
-        return -self.slab - 0.0 * y
-
     def half_web(self) -> float:
         """Distance from a girder's axis to where bracing meets it."""
         return {"steel": 0.015, "concrete": 0.1, "box": 0.93}[self.kind]
@@ -296,7 +326,7 @@ class GirderSpan:
 def girder_span(site: Site, s0: float, s1: float, span: GirderSpan, gap: float = 0.04) -> None:
     """Girders from s0 to s1 (each ends ``gap`` before) with their bracing."""
     for y in span.ys:
-        profile = span.profile() + [y, span.top(y)]
+        profile = shifted(span.profile(), float(y), -span.slab)
         site.add("girder", site.line.extrude(s0 + gap, s1 - gap, profile, datum=float(y)))
     inner = s1 - s0 - 2 * SEAT
     n = max(1, int(np.ceil(inner / span.spacing)))
@@ -311,7 +341,9 @@ def bracing_line(site: Site, s: float, span: GirderSpan) -> None:
         panel(site, s, float(a) + span.half_web(), float(b) - span.half_web(), span)
 
 
-def _corner_levels(site: Site, s: float, a: float, b: float, span: GirderSpan) -> tuple[FloatArray, FloatArray]:
+def _corner_levels(
+    site: Site, s: float, a: float, b: float, span: GirderSpan
+) -> tuple[FloatArray, FloatArray]:
     """Heights (2,) of upper and lower chord of a bracing panel at its two ends."""
     surface = site.line.surface(s, np.array([a, b])) - span.slab
     return surface - 0.12 * span.depth - 0.08, surface - 0.86 * span.depth
@@ -322,7 +354,7 @@ def _x_frame(site: Site, s: float, a: float, b: float, span: GirderSpan) -> None
     high, low = _corner_levels(site, s, a, b, span)
     section = rectangle(0.1, 0.1)
     ends = site.line.point(np.array([s - 0.05, s - 0.05, s + 0.05, s + 0.05]), [a, b, a, b], [*high, *low])
-    site.add("cross beam", beam(ends[0] * [1, 1, 1], _lower(ends[1], high[1] - low[1]), section), "diagonal")
+    site.add("cross beam", beam(ends[0], _lower(ends[1], high[1] - low[1]), section), "diagonal")
     site.add("cross beam", beam(ends[2], _lower(ends[3], low[1] - high[1]), section), "diagonal")
     strut = site.line.point(np.array([s, s]), [a, b], low - 0.1)
     site.add("cross beam", beam(strut[0], strut[1], rectangle(0.12, 0.1)), "bottom strut")
@@ -346,7 +378,9 @@ def _k_frame(site: Site, s: float, a: float, b: float, span: GirderSpan) -> None
 def _diaphragm(site: Site, s: float, a: float, b: float, span: GirderSpan) -> None:
     """A solid diaphragm: cast in place between concrete girders, a rolled beam between steel ones."""
     surface = site.line.surface(s, np.array([a, b])) - span.slab
-    ends = site.line.point(np.array([s, s]), [a, b], surface - (0.0 if span.kind != "steel" else 0.25 * span.depth))
+    ends = site.line.point(
+        np.array([s, s]), [a, b], surface - (0.0 if span.kind != "steel" else 0.25 * span.depth)
+    )
     if span.kind == "steel":
         profile = i_section(0.5 * span.depth, 0.2, 0.025, 0.025)
     else:

@@ -62,7 +62,9 @@ class Line:
         """Points (..., 3) that many metres above the road surface."""
         return self.point(s, y, self.surface(s, y) + above)
 
-    def extrude(self, s0: float, s1: float, profile: Any, datum: float | None = None, step: float = 6.0) -> Mesh:
+    def extrude(
+        self, s0: float, s1: float, profile: Any, datum: float | None = None, step: float = 6.0
+    ) -> Mesh:
         """A solid along the road: ``profile`` (k, 2) of (offset, height above the surface) or a function of s.
 
         ``datum`` (an offset) keeps the section upright: heights count from the surface there. Without it every
@@ -136,7 +138,7 @@ class Ground:
         ahead = np.maximum(self.wing - outside, 0.0)
         end = self.line.surface(np.where(s < 0.5 * self.line.length, 0.0, self.line.length))
         away = np.hypot(aside, ahead)
-        sloped = end - 0.35 - away / 1.75 - 0.7 * np.maximum(away - self.wing - 4.0, 0.0)
+        sloped = end - 0.35 - away / 1.75 - 1.5 * np.maximum(away - self.wing - 4.0, 0.0)
         return np.where(inside, end - 0.3, sloped)
 
     def mesh(self, margin: float = 14.0, step: float = 2.0) -> Mesh:

@@ -8,25 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.model import CLASSES, Bridge, concatenate
 from gapcut.scenes.bridges.solids import unit
 from gapcut.typing import FloatArray, IntArray
-
-COLOURS: dict[str, tuple[int, int, int]] = {
-    "abutment": (140, 108, 84),
-    "deck": (112, 118, 128),
-    "column": (214, 178, 92),
-    "pier cap": (226, 128, 62),
-    "girder": (62, 118, 190),
-    "cross beam": (52, 168, 150),
-    "bearing": (206, 44, 60),
-    "railing": (196, 200, 206),
-    "chord": (140, 84, 168),
-    "cable": (232, 200, 40),
-    "footing": (168, 160, 144),
-    "terrain": (134, 152, 104),
-}
-"""Colour of every class and of the terrain, 0..255."""
 
 _SUN = np.array([0.35, -0.75, 0.85]) / np.linalg.norm([0.35, -0.75, 0.85])
 
@@ -93,7 +78,12 @@ def _camera(
 
 
 def _shade(
-    scene: Any, triangles: FloatArray, paint: FloatArray, origin: FloatArray, rays: FloatArray, rows: int = 400_000
+    scene: Any,
+    triangles: FloatArray,
+    paint: FloatArray,
+    origin: FloatArray,
+    rays: FloatArray,
+    rows: int = 400_000,
 ) -> FloatArray:
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
@@ -131,12 +121,19 @@ def _blocked(scene: Any, points: FloatArray, direction: FloatArray, reach: float
     return (np.asarray(hits["primID"]) >= 0) & (np.asarray(hits["tfar"]) < reach)
 
 
-def _openness(scene: Any, points: FloatArray, normals: FloatArray, n: int = 6, reach: float = 6.0) -> FloatArray:
-    """Share of random directions around the normal that meet nothing within ``reach`` metres."""
-    rng = np.random.default_rng(0)
+def _openness(
+    scene: Any, points: FloatArray, normals: FloatArray, n: int = 14, reach: float = 6.0
+) -> FloatArray:
+    """Share of directions around the normal that meet nothing within ``reach`` metres.
+
+    The same directions everywhere: bands instead of noise, and smaller files.
+    """
     free = np.zeros(len(points))
-    for _ in range(n):
-        rays = unit(normals + 0.98 * unit(rng.normal(size=points.shape)))
+    height = 1 - 2 * (np.arange(n) + 0.5) / n
+    turn = np.arange(n) * np.pi * (3 - np.sqrt(5))
+    ring = np.sqrt(1 - height**2)
+    for direction in np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height]):
+        rays = unit(normals + 0.98 * direction)
         hits = scene.run(points.astype(np.float32), rays.astype(np.float32), output=True)
         free += (np.asarray(hits["primID"]) < 0) | (np.asarray(hits["tfar"]) > reach)
     return free / n
@@ -145,7 +142,9 @@ def _openness(scene: Any, points: FloatArray, normals: FloatArray, n: int = 6, r
 def write_png(path: str | Path, image: IntArray) -> None:
     """Write an image (height, width, 3) of 0..255 as PNG."""
     height, width, _ = image.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), image.astype(np.uint8).reshape(height, -1)], axis=1)
+    rows = np.concatenate(
+        [np.zeros((height, 1), np.uint8), image.astype(np.uint8).reshape(height, -1)], axis=1
+    )
 
     def chunk(tag: bytes, data: bytes) -> bytes:
         return len(data).to_bytes(4, "big") + tag + data + zlib.crc32(tag + data).to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""Closed solids by lofting polygons: boxes, beams, sweeps, tapered columns, stacked blocks.
+"""Closed solids by lofting polygons: beams, tapered columns, stacked blocks, and the profiles to loft.
 
 Profiles are (k, 2) polygons, counter-clockwise, in metres: first coordinate to the left of the direction of travel,
 second upwards. Every solid returned is closed and wound outwards.
@@ -95,7 +95,9 @@ def _axes(direction: FloatArray, up: Any) -> tuple[FloatArray, FloatArray]:
     return left, np.cross(direction, left)
 
 
-def beam(start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | None = None, up: Any = _UP) -> Mesh:
+def beam(
+    start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | None = None, up: Any = _UP
+) -> Mesh:
     """A straight member from ``start`` to ``end``: a prism, or a frustum if ``end_profile`` differs.
 
     ``up`` is the direction that the second coordinate of the profile turns towards.
@@ -105,27 +107,6 @@ def beam(start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | No
     final = profile if end_profile is None else end_profile
     basis = np.stack([left, above])
     return loft(np.stack([start + profile @ basis, end + final @ basis]))
-
-
-def sweep(points: Any, profile: FloatArray, up: Any = _UP) -> Mesh:
-    """A member along a polyline (n, 3) with mitred corners."""
-    points = np.asarray(points, dtype=np.float64)
-    legs = unit(np.diff(points, axis=0))
-    first, last = legs[:1], legs[-1:]
-    tangents = unit(np.concatenate([first, legs]) + np.concatenate([legs, last]))
-    stretch = 1.0 / np.einsum("ij,ij->i", tangents, np.concatenate([legs, last]))
-    rings = []
-    for point, tangent, factor in zip(points, tangents, stretch, strict=True):
-        left, above = _axes(tangent, up)
-        rings.append(point + profile @ np.stack([left, above * factor]))
-    return loft(np.stack(rings))
-
-
-def box(low: Any, high: Any) -> Mesh:
-    """The axis-aligned box between two corners."""
-    (x0, y0, z0), (x1, y1, z1) = low, high
-    ring = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
-    return loft(np.stack([np.column_stack([ring, np.full(4, z)]) for z in (z0, z1)]))
 
 
 def stack(centre: Any, layers: list[tuple[float, float, float]], heading: float = 0.0) -> Mesh:
@@ -145,8 +126,15 @@ def tower(centre: Any, outlines: list[FloatArray], levels: Any, heading: float =
     """A solid of horizontal outlines (k, 2) at heights ``levels`` above ``centre``, turned by ``heading``."""
     cos, sin = np.cos(heading), np.sin(heading)
     turn = np.array([[cos, sin], [-sin, cos]])
-    rings = [np.column_stack([xy @ turn, np.full(len(xy), z)]) for xy, z in zip(outlines, levels, strict=True)]
+    rings = [
+        np.column_stack([xy @ turn, np.full(len(xy), z)]) for xy, z in zip(outlines, levels, strict=True)
+    ]
     return loft(np.stack(rings) + np.asarray(centre, dtype=np.float64))
+
+
+def shifted(profile: FloatArray, left: float, up: float) -> FloatArray:
+    """The profile moved to the left and up."""
+    return np.asarray(profile + np.array([left, up]), dtype=np.float64)
 
 
 def rectangle(width: float, height: float, top: bool = False) -> FloatArray:
@@ -179,22 +167,17 @@ def chamfered(length: float, width: float, cut: float) -> FloatArray:
     return np.array([*right, *quarter, *[[-x, -y] for x, y in right], *[[-x, -y] for x, y in quarter]])
 
 
-def i_section(depth: float, width: float, flange: float, web: float, bottom: float | None = None) -> FloatArray:
+def i_section(
+    depth: float, width: float, flange: float, web: float, bottom: float | None = None
+) -> FloatArray:
     """An I-section that hangs below the origin: flanges ``width`` (and ``bottom``) wide, ``flange`` thick: (12, 2)."""
     top, low, w = width / 2, (width if bottom is None else bottom) / 2, web / 2
-    half = [[low, -depth], [low, flange - depth], [w, flange - depth], [w, -flange], [top, -flange], [top, 0.0]]
+    half = [
+        [low, -depth],
+        [low, flange - depth],
+        [w, flange - depth],
+        [w, -flange],
+        [top, -flange],
+        [top, 0.0],
+    ]
     return np.array(half + [[-x, z] for x, z in half[::-1]])
-
-
-def bulb_tee(depth: float) -> FloatArray:
-    """A prestressed bulb-tee that hangs below the origin, after the PCI BT-72 scaled to ``depth``: (16, 2)."""
-    k = depth / 1.83
-    half = [[0.33, -1.83], [0.33, -1.68], [0.08, -1.56], [0.08, -0.22], [0.13, -0.17], [0.53, -0.12], [0.53, 0.0]]
-    half = [[0.3, -1.83], [0.33, -1.8], *half[1:]]
-    scaled = [[x * k, z * k] for x, z in half]
-    return np.array(scaled + [[-x, z] for x, z in scaled[::-1]])
-
-
-def trough(depth: float, top: float, bottom: float) -> FloatArray:
-    """A box girder with inclined webs that hangs below the origin: (4, 2)."""
-    return np.array([[-bottom / 2, -depth], [bottom / 2, -depth], [top / 2, 0.0], [-top / 2, 0.0]])

@@ -16,7 +16,7 @@ from gapcut.scenes.bridges import floor, kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge, concatenate
 from gapcut.scenes.bridges.plan import Plan
-from gapcut.scenes.bridges.solids import beam, i_section, rectangle
+from gapcut.scenes.bridges.solids import beam, i_section, rectangle, shifted
 from gapcut.typing import FloatArray
 
 KINDS = ("pratt", "warren", "deck-warren", "parker", "deck-pratt")
@@ -54,9 +54,16 @@ def build(plan: Plan) -> Bridge:
     _supports(site, trusses, n_spans, span, under)
     railing = str(rng.choice(["posts", "mesh"]))
     edge = site.half if deck else site.half - floor.INNER
-    kit.road_railings(site, 3.6, railing, [(i * span + 0.02, (i + 1) * span - 0.02, edge) for i in range(n_spans)])
+    kit.road_railings(
+        site, 3.6, railing, [(i * span + 0.02, (i + 1) * span - 0.02, edge) for i in range(n_spans)]
+    )
     height = float(np.ptp([trusses[0].low.min(), trusses[0].high.max()]))
-    facts = {"kind": kind, "spans": [round(span, 1)] * n_spans, "panels": panels, "truss height": round(height, 1)}
+    facts = {
+        "kind": kind,
+        "spans": [round(span, 1)] * n_spans,
+        "panels": panels,
+        "truss height": round(height, 1),
+    }
     return site.bridge(plan.name, "truss", facts | {"railing": railing})
 
 
@@ -77,7 +84,7 @@ def _layout(
     site = kit.valley(rng, line, width, drop, under, banks)
     trusses = []
     for i in range(n_spans):
-        stations = i * span + kit.SEAT + np.arange(panels + 1) * panel
+        stations = np.asarray(i * span + kit.SEAT + np.arange(panels + 1) * panel, dtype=np.float64)
         road = line.surface(stations, 0.0)
         t = (stations - stations[0]) / (stations[-1] - stations[0])
         if deck:
@@ -117,7 +124,7 @@ def _plane(site: kit.Site, truss: _Truss, y: float) -> None:
         if 0 < i < n - 1:
             _chord(site, short[i], short[i + 1], gusset=True, last=i == n - 2)
     _end_posts(site, long, short, n)
-    post = i_section(0.34, 0.34, 0.04, 0.04) + [0.0, 0.17]
+    post = shifted(i_section(0.34, 0.34, 0.04, 0.04), 0.0, 0.17)
     for i in range(1, n):
         site.add("chord", beam(low[i], high[i], post, up=[1, 0, 0]), "post")
     for i in range(1, n - 1):
@@ -130,7 +137,9 @@ def _end_posts(site: kit.Site, long: FloatArray, short: FloatArray, n: int) -> N
         site.add("chord", beam(a, b, rectangle(0.5, 0.5)), "end post")
 
 
-def _diagonal(low: FloatArray, high: FloatArray, i: int, n: int, truss: _Truss) -> tuple[FloatArray, FloatArray]:
+def _diagonal(
+    low: FloatArray, high: FloatArray, i: int, n: int, truss: _Truss
+) -> tuple[FloatArray, FloatArray]:
     """Ends of the diagonal in panel i: towards midspan at the bottom (Pratt), or in turns (Warren)."""
     falls = (i % 2 == 1) if truss.warren else i < n / 2
     if truss.deck and truss.warren:
@@ -154,7 +163,7 @@ def _lateral(site: kit.Site, truss: _Truss) -> None:
     left, right = truss.nodes(site, truss.reach - 0.26), truss.nodes(site, -truss.reach + 0.26)
     n = len(truss.stations) - 1
     upper = 0 if truss.deck else 1
-    strut = i_section(0.4, 0.3, 0.03, 0.03) + [0.0, 0.2]
+    strut = shifted(i_section(0.4, 0.3, 0.03, 0.03), 0.0, 0.2)
     for i in range(1, n):
         site.add("cross beam", beam(left[upper][i], right[upper][i], strut), "lateral strut")
         if not truss.deck and i in (1, n - 1):
@@ -183,8 +192,16 @@ def _sway(site: kit.Site, left: tuple[FloatArray, ...], right: tuple[FloatArray,
     """Crossing diagonals across the bridge at every second node of a deck truss."""
     for i in range(1, n, 2):
         shift = np.array([0.09, 0.0, 0.0])
-        site.add("cross beam", beam(left[0][i] + shift, right[1][i] + shift, rectangle(0.16, 0.16)), "sway diagonal")
-        site.add("cross beam", beam(right[0][i] - shift, left[1][i] - shift, rectangle(0.16, 0.16)), "sway diagonal")
+        site.add(
+            "cross beam",
+            beam(left[0][i] + shift, right[1][i] + shift, rectangle(0.16, 0.16)),
+            "sway diagonal",
+        )
+        site.add(
+            "cross beam",
+            beam(right[0][i] - shift, left[1][i] - shift, rectangle(0.16, 0.16)),
+            "sway diagonal",
+        )
 
 
 def _deck_floor(site: kit.Site, truss: _Truss, start: float, end: float) -> None:
