@@ -13,4 +13,5 @@ NB_MODULE(_core, m) {
     bind_qpbo(m);
     bind_factors(m);
     bind_primal_dual(m);
+    bind_scene(m);
 }

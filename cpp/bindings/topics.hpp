@@ -15,5 +15,6 @@ void bind_infer(nanobind::module_& m);
 void bind_qpbo(nanobind::module_& m);
 void bind_factors(nanobind::module_& m);
 void bind_primal_dual(nanobind::module_& m);
+void bind_scene(nanobind::module_& m);
 
 }  // namespace gapcut::bindings

@@ -1,1 +1,1 @@
-"""Scenes: point clouds to labelled parts."""
+"""Scenes: from solids and point clouds to graphs of labelled parts."""

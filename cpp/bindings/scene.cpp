@@ -1,0 +1,111 @@
+#include <span>
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "gapcut/scene/radius_grid.hpp"
+#include "gapcut/scene/regions.hpp"
+#include "gapcut/scene/shape.hpp"
+#include "gapcut/scene/shot.hpp"
+#include "gapcut/scene/voxels.hpp"
+#include "topics.hpp"
+
+namespace gapcut::bindings {
+namespace {
+
+using scene::RadiusGrid;
+
+template <class A>
+auto span(const A& a) {
+    return std::span(a.data(), a.size());
+}
+
+nb::tuple shot(const RadiusGrid& grid, const In2<float>& normals, const In1<std::int64_t>& at, bool wrap_cosine,
+               int n_threads) {
+    std::vector<float> descriptors, frames;
+    {
+        const StopTest stop = stop_test(std::nullopt);
+        const nb::gil_scoped_release release;
+        descriptors.resize(at.size() * scene::kShotSize);
+        frames.resize(at.size() * scene::kFrameSize);
+        scene::shot(grid, span(normals), span(at), {wrap_cosine, n_threads}, descriptors, frames, stop);
+    }
+    return nb::make_tuple(to_array(std::move(descriptors), {at.size(), scene::kShotSize}),
+                          to_array(std::move(frames), {at.size(), 3, 3}));
+}
+
+template <class F>
+nb::tuple shape(std::size_t n, F&& compute) {
+    std::vector<float> normals(3 * n), axes(3 * n), variances(3 * n);
+    {
+        const StopTest stop = stop_test(std::nullopt);
+        const nb::gil_scoped_release release;
+        compute(scene::ShapeOut{normals, axes, variances}, stop);
+    }
+    return nb::make_tuple(to_array(std::move(normals), {n, 3}), to_array(std::move(axes), {n, 3}),
+                          to_array(std::move(variances), {n, 3}));
+}
+
+nb::tuple shape_within_radius(const RadiusGrid& grid, int n_threads) {
+    return shape(static_cast<std::size_t>(grid.n_points()), [&](const scene::ShapeOut& out, const StopTest& stop) {
+        scene::shape_within_radius(grid, n_threads, out, stop);
+    });
+}
+
+nb::tuple shape_of_nearest(const In2<double>& xyz, const In2<std::int32_t>& ids, int n_threads) {
+    return shape(xyz.shape(0), [&](const scene::ShapeOut& out, const StopTest& stop) {
+        scene::shape_of_nearest(span(xyz), span(ids), static_cast<std::int64_t>(ids.shape(1)), n_threads, out, stop);
+    });
+}
+
+Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals, const In2<float>& axes,
+                               const In2<float>& variances, const In2<std::int32_t>& neighbours, double angle,
+                               double offset, double curvature, double linearity, double reach, double extent,
+                               std::int64_t least) {
+    std::vector<std::int32_t> segments;
+    {
+        const nb::gil_scoped_release release;
+        segments = scene::grow_regions({span(xyz), span(normals), span(axes), span(variances), span(neighbours),
+                                        static_cast<std::int64_t>(neighbours.shape(1))},
+                                       {angle, offset, curvature, linearity, reach, extent, least});
+    }
+    return to_array(std::move(segments));
+}
+
+Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_t seed) {
+    if (xyz.shape(1) != 3) throw std::invalid_argument("points must be rows of x, y, z");
+    std::vector<std::int64_t> rows;
+    {
+        const nb::gil_scoped_release release;
+        rows = scene::voxel_sample(span(xyz), size, seed);
+    }
+    return to_array(std::move(rows));
+}
+
+}  // namespace
+
+void bind_scene(nb::module_& m) {
+    nb::class_<RadiusGrid>(m, "RadiusGrid")
+        .def("__init__",
+             [](RadiusGrid* self, const In2<double>& xyz, double radius) { new (self) RadiusGrid(span(xyz), radius); },
+             nb::arg("xyz"), nb::arg("radius"))
+        .def_prop_ro("n_points", &RadiusGrid::n_points)
+        .def_prop_ro("radius", &RadiusGrid::radius)
+        .def("neighbours",
+             [](const RadiusGrid& grid, std::int64_t point) {
+                 if (point < 0 || point >= grid.n_points()) throw nb::index_error("no such point");
+                 scene::RadiusSearch search(grid);
+                 std::vector<std::int32_t> found;
+                 for (const scene::Neighbour& n : search.around(static_cast<std::int32_t>(point))) found.push_back(n.index);
+                 return to_array(std::move(found));
+             },
+             nb::arg("point"))
+        .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
+        .def("shape", &shape_within_radius, nb::arg("n_threads"));
+    m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));
+    m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"));
+    m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
+          nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),
+          nb::arg("reach"), nb::arg("extent"), nb::arg("least"));
+}
+
+}  // namespace gapcut::bindings

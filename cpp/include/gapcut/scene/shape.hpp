@@ -1,0 +1,26 @@
+// Principal component analysis of each point's neighbourhood: normal, axis and the three variances.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gapcut/parallel.hpp"
+#include "gapcut/scene/radius_grid.hpp"
+
+namespace gapcut::scene {
+
+// Where the results go, 3 values a point. Normals (direction of the smallest variance) and axes (of the largest) are unit
+// vectors of arbitrary, repeatable sign; variances descend and are >= 0. All NaN where a neighbourhood has fewer than three
+// points apart from each other in space.
+struct ShapeOut {
+    std::span<float> normals, axes, variances;
+};
+
+// ids: k neighbours a point (usually itself among them), anything outside [0, N) for none.
+void shape_of_nearest(std::span<const double> xyz, std::span<const std::int32_t> ids, std::int64_t k, int threads,
+                      const ShapeOut& out, const StopTest& stop = {});
+
+// Over all points within the grid's radius.
+void shape_within_radius(const RadiusGrid& grid, int threads, const ShapeOut& out, const StopTest& stop = {});
+
+}  // namespace gapcut::scene

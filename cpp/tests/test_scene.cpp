@@ -1,0 +1,108 @@
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "gapcut/scene/radius_grid.hpp"
+#include "gapcut/scene/regions.hpp"
+#include "gapcut/scene/shape.hpp"
+#include "gapcut/scene/shot.hpp"
+
+using namespace gapcut::scene;
+
+namespace {
+
+std::vector<double> random_points(std::size_t n, unsigned seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+    std::vector<double> xyz(3 * n);
+    for (double& x : xyz) x = uniform(random);
+    return xyz;
+}
+
+bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance; }
+
+}  // namespace
+
+GAPCUT_TEST(eigenvectors_solve_their_equation) {
+    std::mt19937 random(1);
+    std::normal_distribution<double> normal;
+    for (int trial = 0; trial < 500; ++trial) {
+        const double size = std::pow(10.0, trial % 13 - 6);
+        Scatter s;
+        for (int i = 0; i < 1 + trial % 5; ++i) s.add({size * normal(random), size * normal(random), size * normal(random)}, 1.0);
+        const Eigen3 e = eigen(s);
+        CHECK(e.values[0] <= e.values[1] && e.values[1] <= e.values[2]);
+        const double tolerance = 1e-13 * (s.xx + s.yy + s.zz);
+        for (std::size_t k = 0; k < 3; ++k) {
+            const Vec3& v = e.vectors[k];
+            CHECK(near(dot({s.xx, s.xy, s.xz}, v), e.values[k] * v[0], tolerance));
+            CHECK(near(dot({s.xy, s.yy, s.yz}, v), e.values[k] * v[1], tolerance));
+            CHECK(near(dot({s.xz, s.yz, s.zz}, v), e.values[k] * v[2], tolerance));
+            CHECK(near(dot(v, v), 1.0, 1e-13) && near(dot(v, e.vectors[(k + 1) % 3]), 0.0, 1e-13));
+        }
+    }
+    const Eigen3 zero = eigen(Scatter{});
+    CHECK(zero.values[2] == 0.0 && zero.vectors[0][0] == 1.0);
+}
+
+GAPCUT_TEST(radius_search_finds_all_and_only) {
+    const std::vector<double> xyz = random_points(300, 2);
+    for (const double radius : {0.05, 0.4, 5.0}) {
+        const RadiusGrid grid(xyz, radius);
+        RadiusSearch search(grid);
+        for (std::int32_t i = 0; i < 300; ++i) {
+            std::vector<char> found(300, 0);
+            for (const Neighbour& n : search.around(i)) ++found[n.index];
+            for (std::int32_t j = 0; j < 300; ++j) {
+                const Vec3 v = minus(grid.position(j), grid.position(i));
+                CHECK(found[j] == (dot(v, v) <= radius * radius ? 1 : 0));
+            }
+        }
+    }
+}
+
+GAPCUT_TEST(shot_is_of_unit_length_and_frames_are_right_handed) {
+    const std::vector<double> xyz = random_points(400, 3);
+    const std::vector<float> normals(xyz.begin(), xyz.end());
+    const RadiusGrid grid(xyz, 0.6);
+    const std::vector<std::int64_t> at{5, 5, 399, 0};
+    std::vector<float> descriptors(at.size() * kShotSize), frames(at.size() * kFrameSize);
+    shot(grid, normals, at, {}, descriptors, frames);
+    for (std::size_t r = 0; r < at.size(); ++r) {
+        double sum = 0.0;
+        for (int i = 0; i < kShotSize; ++i) sum += std::pow(descriptors[r * kShotSize + i], 2.0);
+        CHECK(near(sum, 1.0, 1e-5));
+        const float* f = frames.data() + r * kFrameSize;
+        const Vec3 x{f[0], f[1], f[2]}, y{f[3], f[4], f[5]}, z{f[6], f[7], f[8]};
+        CHECK(near(dot(cross(x, y), z), 1.0, 1e-6));
+    }
+    for (int i = 0; i < kShotSize; ++i) CHECK(descriptors[i] == descriptors[kShotSize + i]);
+}
+
+GAPCUT_TEST(two_faces_and_a_stray_piece) {
+    // Two plates of 10 x 10 at a right angle and five points off to the side of the first.
+    std::vector<double> xyz;
+    for (int i = 0; i < 10; ++i)
+        for (int j = 0; j < 10; ++j) xyz.insert(xyz.end(), {0.1 * i, 0.1 * j, 0.0});
+    for (int i = 0; i < 10; ++i)
+        for (int j = 1; j <= 10; ++j) xyz.insert(xyz.end(), {0.1 * i, 0.0, 0.1 * j});
+    for (int i = 0; i < 5; ++i) xyz.insert(xyz.end(), {1.0 + 0.05 * i, 0.5, 0.04 * (i % 2)});
+    const std::size_t n = xyz.size() / 3;
+    const RadiusGrid grid(xyz, 0.16);
+    std::vector<float> normals(3 * n), axes(3 * n), variances(3 * n);
+    shape_within_radius(grid, 1, {normals, axes, variances});
+    constexpr std::int64_t k = 9;
+    std::vector<std::int32_t> ids(n * k, -1);
+    RadiusSearch search(grid);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::int64_t c = 0;
+        for (const Neighbour& v : search.around(static_cast<std::int32_t>(i)))
+            if (c < k) ids[i * k + c++] = v.index;
+    }
+    const auto segment = grow_regions({xyz, normals, axes, variances, ids, k}, {0.1, 0.02, 0.04, 0.9, 0.5, 1.2, 30});
+    CHECK(segment[55] == 0);
+    CHECK(segment[155] == 1);
+    for (std::size_t i = 200; i < n; ++i) CHECK(segment[i] == 0);
+    for (const std::int32_t s : segment) CHECK(s == 0 || s == 1);
+}

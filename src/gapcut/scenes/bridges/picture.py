@@ -1,0 +1,155 @@
+"""Pictures of bridges by ray casting: sun with shadows, sky light, one colour a class (extra ``scenes``)."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut.scenes.bridges.colours import COLOURS
+from gapcut.scenes.bridges.model import CLASSES, Bridge, concatenate
+from gapcut.scenes.bridges.solids import unit
+from gapcut.typing import FloatArray, IntArray
+
+_SUN = np.array([0.35, -0.75, 0.85]) / np.linalg.norm([0.35, -0.75, 0.85])
+
+
+def render(
+    bridge: Bridge,
+    size: tuple[int, int] = (1200, 600),
+    azimuth: float = -60.0,
+    elevation: float = 14.0,
+    zoom: float = 1.0,
+    target: Any = None,
+    colours: Any = None,
+    samples: int = 2,
+) -> IntArray:
+    """An image (height, width, 3) of 0..255, the structure filling the frame at ``zoom`` 1.
+
+    ``azimuth`` and ``elevation`` (degrees) say where the camera is as seen from ``target`` (default: the middle of
+    the structure); ``colours`` (n_parts, 3) replaces the colours of the classes. Raises ImportError without embreex.
+    """
+    mesh = concatenate([bridge.mesh, bridge.terrain])
+    paint = np.array([COLOURS[name] for name in CLASSES], dtype=np.float64)[bridge.labels]
+    paint = paint if colours is None else np.asarray(colours, dtype=np.float64)
+    paint = np.concatenate([paint, [COLOURS["terrain"]]]) / 255.0
+    faces = np.concatenate([bridge.face_parts, np.full(bridge.terrain.n_faces, bridge.n_parts)])
+    scene = _scene(mesh.triangles)
+    width, height = size[0] * samples, size[1] * samples
+    origin, directions = _camera(bridge, (width, height), azimuth, elevation, zoom, target)
+    image = _shade(scene, mesh.triangles, paint[faces], origin, directions)
+    image = image.reshape(size[1], samples, size[0], samples, 3).mean(axis=(1, 3))
+    return np.asarray(np.clip(image, 0, 1) ** (1 / 1.15) * 255, dtype=np.int64)
+
+
+def _scene(triangles: FloatArray) -> Any:
+    try:
+        from embreex import rtcore_scene
+        from embreex.mesh_construction import TriangleMesh
+    except ImportError as error:
+        raise ImportError('pictures of bridges need embreex: pip install "gapcut[scenes]"') from error
+    scene = rtcore_scene.EmbreeScene()
+    TriangleMesh(scene, triangles.astype(np.float32))
+    return scene
+
+
+def _camera(
+    bridge: Bridge, size: tuple[int, int], azimuth: float, elevation: float, zoom: float, target: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Camera position (3,) and one direction a pixel (n, 3), row by row from the upper left."""
+    vertices = bridge.mesh.vertices
+    middle = bridge.mesh.bounds.mean(axis=0) if target is None else np.asarray(target, dtype=np.float64)
+    a, e = np.radians(azimuth), np.radians(elevation)
+    back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    right = unit(np.cross([0, 0, 1], back))
+    above = np.cross(back, right)
+    half = np.tan(np.radians(9.0))
+    aspect = size[1] / size[0]
+    seen = vertices - middle
+    need = np.maximum(np.abs(seen @ right), np.abs(seen @ above) / aspect) / half + seen @ back
+    distance = np.percentile(need, 99.9) * 1.03 / zoom
+    x = (np.arange(size[0]) + 0.5) / size[0] * 2 - 1
+    y = (1 - (np.arange(size[1]) + 0.5) / size[1] * 2) * aspect
+    xx, yy = np.meshgrid(x * half, y * half)
+    rays = xx[..., None] * right + yy[..., None] * above - back
+    return middle + back * distance, unit(rays.reshape(-1, 3))
+
+
+def _shade(
+    scene: Any,
+    triangles: FloatArray,
+    paint: FloatArray,
+    origin: FloatArray,
+    rays: FloatArray,
+    rows: int = 400_000,
+) -> FloatArray:
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    out = np.empty((len(rays), 3))
+    for start in range(0, len(rays), rows):
+        out[start : start + rows] = _shade_some(scene, normals, paint, origin, rays[start : start + rows])
+    return out
+
+
+def _shade_some(
+    scene: Any, normals: FloatArray, paint: FloatArray, origin: FloatArray, rays: FloatArray
+) -> FloatArray:
+    starts = np.broadcast_to(origin, rays.shape).astype(np.float32)
+    hit = scene.run(np.ascontiguousarray(starts), rays.astype(np.float32), output=True)
+    face = np.asarray(hit["primID"])
+    sky = np.clip(rays[:, 2:] * 1.4 + 0.25, 0, 1)
+    colour = (1 - sky) * [0.93, 0.95, 0.97] + sky * [0.62, 0.76, 0.92]
+    seen = face >= 0
+    if not seen.any():
+        return np.asarray(colour)
+    distance = np.asarray(hit["tfar"])[seen, None]
+    normal = normals[face[seen]]
+    normal = np.where((normal * rays[seen]).sum(1, keepdims=True) > 0, -normal, normal)
+    point = origin + rays[seen] * distance + normal * (0.003 + 2e-5 * distance)
+    light = np.maximum(normal @ _SUN, 0.0) * ~_blocked(scene, point, _SUN, 500.0)
+    open_ = _openness(scene, point, normal)
+    strength = 0.75 * light + (0.32 + 0.18 * normal[:, 2]) * open_ + 0.08
+    colour[seen] = paint[face[seen]] * strength[:, None] * 1.1
+    return np.asarray(colour)
+
+
+def _blocked(scene: Any, points: FloatArray, direction: FloatArray, reach: float) -> Any:
+    rays = np.broadcast_to(direction, points.shape).astype(np.float32)
+    hits = scene.run(points.astype(np.float32), np.ascontiguousarray(rays), output=True)
+    return (np.asarray(hits["primID"]) >= 0) & (np.asarray(hits["tfar"]) < reach)
+
+
+def _openness(
+    scene: Any, points: FloatArray, normals: FloatArray, n: int = 14, reach: float = 6.0
+) -> FloatArray:
+    """Share of directions around the normal that meet nothing within ``reach`` metres.
+
+    The same directions everywhere: bands instead of noise, and smaller files.
+    """
+    free = np.zeros(len(points))
+    height = 1 - 2 * (np.arange(n) + 0.5) / n
+    turn = np.arange(n) * np.pi * (3 - np.sqrt(5))
+    ring = np.sqrt(1 - height**2)
+    for direction in np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height]):
+        rays = unit(normals + 0.98 * direction)
+        hits = scene.run(points.astype(np.float32), rays.astype(np.float32), output=True)
+        free += (np.asarray(hits["primID"]) < 0) | (np.asarray(hits["tfar"]) > reach)
+    return free / n
+
+
+def write_png(path: str | Path, image: IntArray) -> None:
+    """Write an image (height, width, 3) of 0..255 as PNG."""
+    height, width, _ = image.shape
+    rows = np.concatenate(
+        [np.zeros((height, 1), np.uint8), image.astype(np.uint8).reshape(height, -1)], axis=1
+    )
+
+    def chunk(tag: bytes, data: bytes) -> bytes:
+        return len(data).to_bytes(4, "big") + tag + data + zlib.crc32(tag + data).to_bytes(4, "big")
+
+    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8, 2, 0, 0, 0])
+    packed = zlib.compress(rows.tobytes(), 6)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + body)

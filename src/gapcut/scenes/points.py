@@ -1,0 +1,169 @@
+"""What can be said of a point from the points around it: normal, shape, height above ground, SHOT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt, grey_opening
+from scipy.spatial import cKDTree
+
+from gapcut import _core
+from gapcut.scenes.shot import SHOT_SIZE, Float32Array, ShotEstimator
+from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
+
+SHAPE_NAMES = ("linearity", "planarity", "sphericity", "verticality")
+"""Columns of :meth:`LocalShape.features`."""
+
+NEIGHBOURS = 16
+"""Points in a neighbourhood where nothing else is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalShape:
+    """Principal components of each point's neighbourhood, the point included.
+
+    ``normals`` (N, 3) unit, direction of least variance, sign arbitrary; ``axes`` (N, 3) unit, direction of most;
+    ``variances`` (N, 3) m^2, descending. Float32; NaN where fewer than two other points lie apart from the point.
+    """
+
+    normals: Float32Array
+    axes: Float32Array
+    variances: Float32Array
+
+    def towards(self, xyz: AnyArray, viewpoints: AnyArray) -> LocalShape:
+        """With normals turned to where the points were seen from: ``viewpoints`` (3,) or one a point (N, 3)."""
+        view = np.asarray(viewpoints, dtype=np.float64) - np.asarray(xyz, dtype=np.float64)
+        away = np.einsum("ij,ij->i", view, self.normals) < 0.0
+        return LocalShape(np.where(away[:, None], -self.normals, self.normals), self.axes, self.variances)
+
+    @property
+    def curvature(self) -> Float32Array:
+        """(N,) share of the least variance in the sum: 0 on planes, at most 1/3. 0 where undefined."""
+        return _quotient(self.variances[:, 2], self.variances.sum(axis=1))
+
+    def features(self) -> Float32Array:
+        """(N, 4) in [0, 1], 0 where undefined: ``SHAPE_NAMES``.
+
+        With variances l1 >= l2 >= l3 linearity is (l1 - l2) / l1, planarity (l2 - l3) / l1, sphericity l3 / l1 (they
+        add up to 1; Weinmann et al. 2015) and verticality 1 - |normal_z| (0 on floors, 1 on walls).
+        """
+        l1, l2, l3 = self.variances.T
+        vertical = np.nan_to_num(1.0 - np.abs(self.normals[:, 2])).astype(np.float32)
+        columns: list[Float32Array] = [
+            _quotient(l1 - l2, l1),
+            _quotient(l2 - l3, l1),
+            _quotient(l3, l1),
+            vertical,
+        ]
+        return np.asarray(np.column_stack(columns), dtype=np.float32)
+
+
+def _quotient(a: AnyArray, b: AnyArray) -> Float32Array:
+    good = b > 0.0
+    return np.asarray(np.where(good, a, 0.0) / np.where(good, b, 1.0), dtype=np.float32)
+
+
+def nearest(xyz: AnyArray, k: int = NEIGHBOURS, n_threads: int = 1) -> Int32Array:
+    """(N, k) the k nearest points of each point, itself first; -1 in a cloud of fewer points."""
+    points = np.asarray(xyz, dtype=np.float64)
+    if not len(points):
+        return np.empty((0, k), dtype=np.int32)
+    _, ids = cKDTree(points).query(points, k=k, workers=n_threads)
+    ids = np.asarray(ids).reshape(len(points), k)
+    return np.where(ids < len(points), ids, -1).astype(np.int32)
+
+
+def point_spacing(xyz: AnyArray, sample: int = 5000) -> float:
+    """Median distance in metres to the nearest other point, twins not counted, over an even sample.
+
+    Raises ValueError where all points coincide.
+    """
+    points = np.asarray(xyz, dtype=np.float64)
+    some = points[:: max(1, len(points) // sample)]
+    if len(points) > 1:
+        distance, _ = cKDTree(points).query(some, k=min(8, len(points)))
+        distance = np.where(distance > 0.0, distance, np.inf).min(axis=1)
+        if np.isfinite(distance).any():
+            return float(np.median(distance[np.isfinite(distance)]))
+    raise ValueError(f"{len(points)} points in one place have no spacing: give the sizes in metres")
+
+
+def local_shape(
+    xyz: AnyArray,
+    *,
+    radius: float | None = None,
+    neighbours: Int32Array | None = None,
+    n_threads: int = 1,
+) -> LocalShape:
+    """Principal components over all points within ``radius`` metres, or over the ids given (as from
+    :func:`nearest`), or over the 16 nearest points."""
+    points = np.ascontiguousarray(xyz, dtype=np.float64)
+    if radius is not None and neighbours is not None:
+        raise ValueError("give radius or neighbours, not both")
+    if radius is not None:
+        return LocalShape(*_core.RadiusGrid(points, float(radius)).shape(n_threads))
+    ids = nearest(points, n_threads=n_threads) if neighbours is None else neighbours
+    return LocalShape(*_core.shape_of_nearest(points, np.ascontiguousarray(ids, dtype=np.int32), n_threads))
+
+
+def height_above_ground(xyz: AnyArray, cell: float = 1.0, window: float = 15.0) -> FloatArray:
+    """(N,) metres above the ground, which is estimated from the points alone.
+
+    The lowest point of each square of ``cell`` metres, empty squares filled from the nearest, opened with a square of
+    ``window`` metres: whatever stands on the ground and is narrower than that does not count as ground (Zhang et al.
+    2003). Points below come out negative.
+    """
+    points = np.asarray(xyz, dtype=np.float64)
+    if not len(points):
+        return np.empty(0)
+    at = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / cell).astype(np.int64)
+    low = np.full(at.max(axis=0) + 1, np.inf)
+    np.minimum.at(low, tuple(at.T), points[:, 2])
+    empty = ~np.isfinite(low)
+    source = distance_transform_edt(empty, return_distances=False, return_indices=True)
+    low = low[tuple(source)]
+    width = max(1, round(window / cell))
+    # Slopes go on beyond the rim, or opening would cut them off there.
+    wide = np.pad(low, width, mode="reflect", reflect_type="odd")
+    ground = grey_opening(wide, size=(width, width))[width:-width, width:-width]
+    return np.asarray(points[:, 2] - ground[tuple(at.T)])
+
+
+class PointDescriber:
+    """Features of the points of one cloud, computed where asked for: a large cloud need not be described at once.
+
+    ``xyz`` (N, 3) m; ``viewpoints`` (3,) or (N, 3): where the scanner stood (for a scan ``stations[station]``),
+    normals are turned to it; without it they are turned up. ``radius`` m of SHOT, default five point spacings;
+    ``shape_radius`` m of the principal components, default half of it.
+
+    ``names``: 352 of SHOT, then ``SHAPE_NAMES`` and the height above ground in metres.
+    """
+
+    def __init__(
+        self,
+        xyz: AnyArray,
+        viewpoints: AnyArray | None = None,
+        *,
+        radius: float | None = None,
+        shape_radius: float | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        points = np.ascontiguousarray(xyz, dtype=np.float64)
+        self.n_points = len(points)
+        self.radius = 5.0 * point_spacing(points) if radius is None else float(radius)
+        shape = local_shape(points, radius=shape_radius or self.radius / 2, n_threads=n_threads)
+        seen_from = points + np.array([0.0, 0.0, 1.0]) if viewpoints is None else viewpoints
+        self.shape = shape.towards(points, seen_from)
+        self._shot = ShotEstimator(points, self.shape.normals, self.radius, n_threads=n_threads)
+        height = height_above_ground(points).astype(np.float32)
+        self._cheap = np.column_stack([self.shape.features(), height])
+        self.names = (*(f"shot {i}" for i in range(SHOT_SIZE)), *SHAPE_NAMES, "height above ground")
+
+    def values(self, at: IntArray | None = None) -> Float32Array:
+        """(M, 357) features of the points ``at``, of all without it; zeros where there is no SHOT descriptor."""
+        rows = np.arange(self.n_points) if at is None else np.asarray(at, dtype=np.int64)
+        out = np.empty((len(rows), len(self.names)), dtype=np.float32)
+        out[:, :SHOT_SIZE] = np.nan_to_num(self._shot.describe(rows).descriptors, copy=False)
+        out[:, SHOT_SIZE:] = self._cheap[rows]
+        return out
