@@ -504,7 +504,7 @@ def test_known_files_have_their_published_optimum(shared):
     for folder in ("scene-decomposition", "protein"):
         root = shared / "data" / "energies" / folder
         for name, known in json.loads((root / "optimum.json").read_text())["instances"].items():
-            found = solve(read_energy(root / name))
+            found = solve(read_energy(root / name), time_limit=60)
             assert found.status == "optimal", name
             assert found.energy == pytest.approx(known["best_energy"], abs=1e-9), name
 

@@ -244,6 +244,8 @@ def test_reported_cases(shared: Path) -> None:
             continue
         energy = case_energy(case)
         for method in METHODS:
+            if method == "qpbo" and energy.n_labels.max() > 2:
+                continue
             solution = solve(energy, method)
             assert solution.bound <= case["min"] + 1e-12
             assert solution.energy == energy.energy(solution.labels)

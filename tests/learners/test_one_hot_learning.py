@@ -74,7 +74,7 @@ def test_impossible_violations_are_reported(proven):
     """An oracle that answers with the third best labeling soon returns less violated planes than it has before."""
     rng = np.random.default_rng(6)
     seen = 0
-    for _ in range(20):
+    for _ in range(40):
         problem, graphs, labels = tiny_one_hot(rng, 3, C=50.0, most=30)
         if problem.n_labels == 1:
             continue
@@ -82,7 +82,7 @@ def test_impossible_violations_are_reported(proven):
         result = CuttingPlane().run(problem, oracle, Limits(gap=1e-3, max_passes=30))
         assert (result.impossible > 0) == ("impossible violation" in result.message)
         seen += result.impossible > 0
-    assert seen > 2
+    assert seen >= (3 if proven else 1)  # without a bound the run ends early, at its own apparent gap
 
 
 def test_exact_oracles_have_no_impossible_violation():

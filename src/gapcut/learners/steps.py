@@ -16,7 +16,7 @@ from gapcut.learners.qp import qp_solver
 from gapcut.learners.session import Session
 from gapcut.problem import LearningProblem
 
-FIRST = 40
+FIRST = 20
 """Iterations before the first certificate."""
 
 GROWTH = 1.4
@@ -87,7 +87,7 @@ class Schedule:
         """Geometric steps, shorter where the target is predicted (``wait``) to be met before."""
         self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
         if wait < math.inf:
-            self.due = now + max(FIRST // 8, math.ceil(0.15 * now), min(80, math.ceil(1.05 * wait)))
+            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * wait)))
 
     def stalled(self, now: int) -> bool:
         """Whether the ends have not come nearer to each other by a tenth over the last certificates."""

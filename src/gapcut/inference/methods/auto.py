@@ -30,7 +30,7 @@ BACKTRACKS, NODES = 2_000, 50
 """Without a time limit: of toulbar2, and of the integer program's tree, in each part. Counts, not seconds, so that
 solutions stay the same on any machine and for any number of threads."""
 
-SEARCHED_ENTRIES = 100_000
+SEARCHED_ENTRIES = 500_000
 """Without a time limit, parts with more table entries are not searched: a count does not bound the time there."""
 
 TOULBAR2_SHARE = 0.5
@@ -50,7 +50,7 @@ def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE, effort: 
        installed (for half of the time left), else, or after it, by the integer program.
 
     Without a time limit, the searches of step 3 end after ``effort`` times 2,000 backtracks or 50 tree nodes a
-    component, and components of more than 100,000 table entries are not searched; ``effort=0`` leaves them out. With
+    component, and components of more than 500,000 table entries are not searched; ``effort=0`` leaves them out. With
     one, they take what is left. ``tolerance`` as in ``trws``.
     """
     if not 0 <= effort < math.inf:
