@@ -143,6 +143,16 @@ def test_cross_validation(folder, run):
     by_array = as_json(run, "cv", folder / "train.npz", "--fold-array", "fold", *TRAIN, "--certified")
     assert [row["fold"] for row in by_array["folds"]] == ["0", "1", "2"]
     assert [row["test"] for row in by_array["folds"]] == [3, 3, 2]
+    along = as_json(run, "cv", folder / "train.npz", "--folds", 2, "--path", "0.1,1", *TRAIN)
+    assert [(row["fold"], row["C"]) for row in along["folds"]] == [
+        ("0", 0.1),
+        ("0", 1.0),
+        ("1", 0.1),
+        ("1", 1.0),
+    ]
+    means = [entry["accuracy"]["mean"] for entry in along["path"]]
+    assert along["accuracy"]["mean"] == max(means)
+    assert along["C"] == (0.1, 1.0)[means.index(max(means))]
     code, out, _ = run("cv", folder / "train.npz", "--folds", 2, *TRAIN)
     assert code == 0
     assert "accuracy" in out
@@ -273,6 +283,8 @@ def test_demo(tmp_path, run):
         (["evaluate", "nowhere.gapcut", "{train}"], "nowhere.gapcut"),
         (["cv", "{train}", "--folds", "1"], "--folds 1"),
         (["cv", "{train}", "--folds", "99"], "--folds 99"),
+        (["cv", "{train}", "--path", "1,x"], "numbers separated by commas"),
+        (["cv", "{train}", "--path", "1,1"], "names a C twice"),
         (["cv", "{train}", "--fold-array", "none"], "there is fold, keep"),
         (["inspect", "nowhere"], "nowhere"),
         (["inspect", "{model}", "--select", "keep"], "--select applies to graph sets"),
