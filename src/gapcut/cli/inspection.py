@@ -13,6 +13,7 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
+from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -26,6 +27,7 @@ from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.settings import Settings
+from gapcut.report.figures import confusion_figure, save_figure, weights_figure
 from gapcut.report.tables import PairWeight, strongest_pairs
 
 
@@ -37,21 +39,49 @@ def inspect(
         int, Parameter(name="--top", help="How many of the strongest pairwise weights to show.")
     ] = 20,
     select: Select = None,
+    figures: Annotated[
+        Path | None,
+        Parameter(name="--figures", help="Folder to draw a model's pairwise weights (and confusion) to."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        Parameter(name="--data", help="Labelled graph set for the confusion matrix of --figures."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts)."""
+    if data is not None and figures is None:
+        raise ValueError("--data is for the confusion matrix: add --figures FOLDER")
     if _is_graph_set(path):
+        if figures is not None:
+            raise ValueError("--figures draws models: name a model file, and its graphs with --data")
         graphs = read_graphs(path, select)
         counts = _data_document(graphs)
         emit(counts, as_json, lambda console: _show_data(console, counts))
         return DONE
-    if select is not None:
+    if select is not None and data is None:
         raise ValueError("--select applies to graph sets, not to models")
     svm = StructuredSVM.load(path)
     pairs = strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, max(0, top))
     document = _model_document(svm, pairs)
+    if figures is not None:
+        document["figures"] = draw_model(svm, figures, None if data is None else read_graphs(data, select))
     emit(document, as_json, lambda console: _show_model(console, svm, pairs, document))
     return DONE
+
+
+def draw_model(svm: StructuredSVM, folder: Path, graphs: GraphSet | None) -> list[str]:
+    """Heat maps of the pairwise weights, and with labelled graphs the confusion matrix; returns their paths."""
+    figures = {"weights.png": weights_figure(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names)}
+    if graphs is not None:
+        scores = score_solutions(svm, graphs, svm.solutions(graphs))
+        if not scores.nodes > 0:
+            raise ValueError("--data has no labelled node: there is no confusion matrix to draw")
+        figures["confusion.png"] = confusion_figure(scores)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        save_figure(figure, folder / name)
+    return [str(folder / name) for name in figures]
 
 
 def check(
@@ -197,6 +227,8 @@ def _show_model(
     )
     if pairs:
         console.print(pairs_table(pairs))
+    for drawn in document.get("figures", ()):
+        console.print(f"figure        {drawn}")
 
 
 def _check_document(found: ClaimCheck) -> dict[str, Any]:

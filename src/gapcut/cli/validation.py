@@ -47,7 +47,7 @@ def cv(
     With --path each fold is trained once along all values of C, each certified, and the best is named.
     """
     graphs = read_graphs(data, select)
-    parts = _test_folds(graphs, folds, fold_array, options.seed)
+    parts = test_folds(graphs, folds, fold_array, options.seed)
     values = [options.C] if path is None else _path_values(path)
     rows = [row for name, test in parts for row in _run_fold(graphs, name, test, options, values)]
     summary = [_summary(C, [row for row in rows if row["C"] == C]) for C in values]
@@ -57,9 +57,7 @@ def cv(
     return NOT_CERTIFIED if certified and any(row["status"] != "certified" for row in rows) else DONE
 
 
-def _test_folds(
-    graphs: GraphSet, folds: int, fold_array: str | None, seed: int
-) -> list[tuple[str, IntArray]]:
+def test_folds(graphs: GraphSet, folds: int, fold_array: str | None, seed: int) -> list[tuple[str, IntArray]]:
     """Names and graph numbers of the test folds."""
     if fold_array is None:
         if not 2 <= folds <= len(graphs):

@@ -33,7 +33,8 @@ class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
-    pipeline. ``message``: why training ended, in words.
+    pipeline. ``message``: why training ended, in words. ``impossible``: see
+    :class:`gapcut.learners.base.LearnResult`; files do not keep it, the message does.
     """
 
     coder: LabelCoder
@@ -44,6 +45,7 @@ class FittedModel:
     history: tuple[Record, ...]
     data: DataSummary
     message: str
+    impossible: int = 0
 
     @property
     def n_features(self) -> int:

@@ -219,6 +219,7 @@ def fitted(
         history=result.history,
         data=summary(data, problem),
         message=result.message,
+        impossible=result.impossible,
     )
 
 

@@ -1,0 +1,142 @@
+"""``gapcut compare``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from gapcut.cli.exits import DONE
+from gapcut.cli.options import DataPath, Json, LearningOptions, Select, check_folder, read_graphs
+from gapcut.cli.show import emit
+from gapcut.cli.training import fit_to_the_end
+from gapcut.cli.validation import test_folds
+from gapcut.comparison import (
+    Comparison,
+    Contender,
+    MethodRow,
+    compare_methods,
+    default_contenders,
+    methods_table,
+    parse_contenders,
+    rows_table,
+)
+from gapcut.comparison import compare as run_comparison
+from gapcut.data import GraphSet
+from gapcut.estimator import StructuredSVM
+from gapcut.inference import METHODS
+from gapcut.report.comparison import comparison_figure
+from gapcut.report.figures import save_figure
+
+_DEFAULTS = LearningOptions()
+
+
+def compare(
+    data: DataPath,
+    /,
+    *,
+    pairs: Annotated[
+        str | None,
+        Parameter(
+            name="--pairs",
+            help="learner/oracle[/signed or /nonnegative], separated by commas; default: the paper's comparison.",
+        ),
+    ] = None,
+    folds: Annotated[int, Parameter(name="--folds", help="Number of folds, graphs shuffled by --seed.")] = 4,
+    fold_array: Annotated[
+        str | None,
+        Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
+    ] = None,
+    inference: Annotated[
+        str | None,
+        Parameter(
+            name="--inference",
+            help="Methods such as trws,ilp to label held-out graphs with, by the first pair's models.",
+        ),
+    ] = None,
+    figure: Annotated[Path | None, Parameter(name="--figure", help="PNG to draw the comparison to.")] = None,
+    select: Select = None,
+    options: LearningOptions = _DEFAULTS,
+    as_json: Json = False,
+) -> int:
+    """Cross-validate pairs of a learner and an oracle on the same folds, as Markdown.
+
+    --time-limit holds for each fit. A pair that is refused or fails is a row with the reason.
+    """
+    _check_options(options)
+    if figure is not None:
+        check_folder(figure)
+    methods = _methods(inference)
+    graphs = read_graphs(data, select)
+    parts = test_folds(graphs, folds, fold_array, options.seed)
+    contenders = default_contenders(graphs) if pairs is None else parse_contenders(pairs)
+    found = run_comparison(graphs, parts, contenders, _fitter(options))
+    labelled = (
+        compare_methods(graphs, parts, found.models, methods, options.time_limit) if found.models else []
+    )
+    if figure is not None:
+        save_figure(comparison_figure(found), figure)
+    document = _document(found, labelled, len(graphs), len(parts))
+    emit(document, as_json, lambda console: print(_markdown(found, labelled)))
+    return DONE
+
+
+def _check_options(options: LearningOptions) -> None:
+    for name in ("learner", "oracle", "nonnegative"):
+        if getattr(options, name) != getattr(_DEFAULTS, name):
+            raise ValueError(f"--{name} is part of a pair here: use --pairs, as in --pairs block/trws/signed")
+
+
+def _methods(text: str | None) -> list[str]:
+    methods = [] if text is None else [part.strip() for part in text.split(",")]
+    for method in methods:
+        if method not in METHODS:
+            raise ValueError(f"--inference {method!r} is unknown, there are {', '.join(METHODS)}")
+    return methods
+
+
+def _fitter(options: LearningOptions) -> Any:
+    def fit(contender: Contender, graphs: GraphSet, task: str) -> StructuredSVM:
+        own = replace(
+            options,
+            learner=contender.learner,
+            oracle=contender.oracle,
+            nonnegative=contender.nonnegative,
+        )
+        return fit_to_the_end(graphs, own, task)
+
+    return fit
+
+
+def _document(found: Comparison, labelled: list[MethodRow], graphs: int, folds: int) -> dict[str, Any]:
+    rows = []
+    for row in found.rows:
+        columns = ("accuracy", "macro_precision", "macro_recall", "seconds", "cpu_seconds", "passes")
+        rows.append(
+            {
+                "name": row.contender.name,
+                **asdict(row.contender),
+                "problem": row.problem or None,
+                **{c: {"mean": row.mean(c), "std": row.spread(c)} for c in columns},
+                "speed_up": found.speed_up(row),
+                "worst_relative_gap": row.worst_gap,
+                "impossible": row.impossible,
+                "status": row.status,
+                "failure": row.failure or None,
+                "folds": [asdict(fold) for fold in row.folds],
+            }
+        )
+    return {"graphs": graphs, "folds": folds, "rows": rows, "inference": [asdict(row) for row in labelled]}
+
+
+def _markdown(found: Comparison, labelled: list[MethodRow]) -> str:
+    text = rows_table(found)
+    if labelled and found.reference is not None:
+        text += f"\n\nLabelling held-out graphs with the models of {found.reference.contender.name}:\n\n"
+        text += methods_table(labelled)
+    return text
+
+
+COMMANDS = (compare,)

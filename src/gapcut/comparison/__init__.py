@@ -1,0 +1,20 @@
+"""Learners and oracles side by side: cross-validation, the paper's columns, and what is proven of each."""
+
+from gapcut.comparison.contenders import Contender, default_contenders, parse_contenders
+from gapcut.comparison.folds import Comparison, FoldResult, Row, compare
+from gapcut.comparison.labelling import MethodRow, compare_methods
+from gapcut.comparison.markdown import methods_table, rows_table
+
+__all__ = [
+    "Comparison",
+    "Contender",
+    "FoldResult",
+    "MethodRow",
+    "Row",
+    "compare",
+    "compare_methods",
+    "default_contenders",
+    "methods_table",
+    "parse_contenders",
+    "rows_table",
+]

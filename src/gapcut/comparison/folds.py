@@ -1,0 +1,162 @@
+"""Cross-validation of several contenders on the same folds; a fit that fails is a row with its reason."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapcut.comparison.contenders import Contender
+from gapcut.data import GraphSet
+from gapcut.estimator import StructuredSVM
+from gapcut.report.tables import Scores, score_labels
+from gapcut.typing import IntArray
+
+Fit = Callable[[Contender, GraphSet, str], StructuredSVM]
+"""Fits a contender to training graphs; the text names contender and fold, for progress."""
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """One fit and its labels of the held-out graphs. ``seconds`` (wall clock) and ``cpu_seconds`` (all threads) are of
+    the fit. ``relative_gap`` is proven, inf where nothing is. ``impossible``: passes with an impossible violation."""
+
+    fold: str
+    accuracy: float
+    macro_precision: float
+    macro_recall: float
+    seconds: float
+    cpu_seconds: float
+    passes: int
+    relative_gap: float
+    status: str
+    impossible: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A contender on all folds. ``failure``: why it has no, or not all, folds; empty if it has.
+
+    ``problem``: the learning problem its gap is about, empty without a fit.
+    """
+
+    contender: Contender
+    problem: str
+    folds: tuple[FoldResult, ...]
+    failure: str = ""
+
+    def mean(self, column: str) -> float:
+        """Mean over folds, NaN without any."""
+        return float(np.mean(self._values(column))) if self.folds else float("nan")
+
+    def spread(self, column: str) -> float:
+        """Sample standard deviation over folds, 0 for fewer than two."""
+        return float(np.std(self._values(column), ddof=1)) if len(self.folds) > 1 else 0.0
+
+    @property
+    def worst_gap(self) -> float:
+        """The largest proven gap of a fold, inf where one has none, NaN without a fold."""
+        return max((f.relative_gap for f in self.folds), default=float("nan"))
+
+    @property
+    def impossible(self) -> int:
+        """Passes with an impossible violation, over all folds."""
+        return sum(f.impossible for f in self.folds)
+
+    @property
+    def status(self) -> str:
+        """``failed``, or the folds' status, counted where they differ."""
+        if self.failure:
+            return "failed"
+        counts = Counter(f.status for f in self.folds)
+        if len(counts) == 1:
+            return next(iter(counts))
+        return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+
+    def _values(self, column: str) -> list[float]:
+        return [getattr(f, column) for f in self.folds]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows in the order of the contenders; ``models``: the fitted models of the first whole row, one a fold."""
+
+    rows: tuple[Row, ...]
+    models: tuple[StructuredSVM, ...]
+
+    @property
+    def reference(self) -> Row | None:
+        """The row that speed-ups refer to: the first without a failure."""
+        return next((row for row in self.rows if not row.failure), None)
+
+    def speed_up(self, row: Row) -> float:
+        """Mean training seconds of the reference over the row's own; NaN where one is missing."""
+        if self.reference is None or row.failure or not row.mean("seconds") > 0:
+            return float("nan")
+        return self.reference.mean("seconds") / row.mean("seconds")
+
+
+def compare(
+    graphs: GraphSet,
+    folds: Sequence[tuple[str, IntArray]],
+    contenders: Sequence[Contender],
+    fit: Fit,
+) -> Comparison:
+    """Train every contender on all folds but one and label that one. ``folds``: names and graph numbers."""
+    rows: list[Row] = []
+    kept: tuple[StructuredSVM, ...] = ()
+    for contender in contenders:
+        row, models = _run(graphs, folds, contender, fit)
+        rows.append(row)
+        if not row.failure and not kept:
+            kept = tuple(models)
+    return Comparison(tuple(rows), kept)
+
+
+def _run(
+    graphs: GraphSet, folds: Sequence[tuple[str, IntArray]], contender: Contender, fit: Fit
+) -> tuple[Row, list[StructuredSVM]]:
+    results: list[FoldResult] = []
+    models: list[StructuredSVM] = []
+    failure = ""
+    for name, test in folds:
+        training, held_out = graphs[np.setdiff1d(np.arange(len(graphs)), test)], graphs[test]
+        try:
+            start, cpu = time.monotonic(), time.process_time()
+            svm = fit(contender, training, f"{contender.name}, fold {name}")
+            seconds, cpu_seconds = time.monotonic() - start, time.process_time() - cpu
+            scores = score_labels(
+                [g.labels for g in held_out],
+                svm.predict(held_out),
+                svm.classes_,
+                [g.node_weights for g in held_out],
+            )
+        except Exception as error:  # whatever one contender does, the others get their rows
+            reason = " ".join(str(error).split()) or type(error).__name__
+            failure = f"fold {name}: {reason}"
+            break
+        models.append(svm)
+        results.append(_result(name, svm, scores, seconds, cpu_seconds))
+    problem = models[0].certificate_.problem if models else ""
+    return Row(contender, problem, tuple(results), failure), models
+
+
+def _result(fold: str, svm: StructuredSVM, scores: Scores, seconds: float, cpu_seconds: float) -> FoldResult:
+    certificate = svm.certificate_
+    return FoldResult(
+        fold,
+        scores.accuracy,
+        scores.macro_precision,
+        scores.macro_recall,
+        seconds,
+        cpu_seconds,
+        certificate.passes,
+        certificate.relative_gap,
+        certificate.status,
+        svm.model_.impossible,
+        svm.model_.message,
+    )

@@ -1,0 +1,84 @@
+"""The comparison as Markdown tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gapcut.comparison.folds import Comparison, Row
+from gapcut.comparison.labelling import MethodRow
+
+_COLUMNS = (
+    "learner/oracle",
+    "accuracy",
+    "precision",
+    "recall",
+    "seconds",
+    "CPU s",
+    "speed-up",
+    "passes",
+    "certified gap",
+    "problem",
+    "status",
+    "impossible",
+)
+
+
+def rows_table(comparison: Comparison) -> str:
+    """Means and, after +-, the spread over folds; below the table, why rows failed."""
+    lines = _table(_COLUMNS, [_cells(comparison, row) for row in comparison.rows])
+    failures = [f"- {row.contender.name} failed: {row.failure}" for row in comparison.rows if row.failure]
+    return "\n".join(lines + ([""] + failures if failures else []))
+
+
+def methods_table(rows: Sequence[MethodRow]) -> str:
+    """Inference methods on the same models and graphs."""
+    cells = [
+        [
+            row.method,
+            _percent(row.accuracy),
+            _number(row.energy),
+            f"{row.seconds:.2f}",
+            f"{row.optimal} of {row.graphs}",
+        ]
+        for row in rows
+    ]
+    columns = ("inference", "accuracy", "mean energy", "seconds", "proven optimal")
+    failures = [f"- {row.method} failed: {row.failure}" for row in rows if row.failure]
+    return "\n".join(_table(columns, cells) + ([""] + failures if failures else []))
+
+
+def _cells(comparison: Comparison, row: Row) -> list[str]:
+    if not row.folds:
+        return [row.contender.name, *["-"] * 9, row.status, "-"]
+    speed_up = comparison.speed_up(row)
+    return [
+        row.contender.name,
+        *(_spread(row, column) for column in ("accuracy", "macro_precision", "macro_recall")),
+        f"{row.mean('seconds'):.2f} ± {row.spread('seconds'):.2f}",
+        f"{row.mean('cpu_seconds'):.2f}",
+        "-" if math.isnan(speed_up) else f"{speed_up:.2g}x",
+        f"{row.mean('passes'):.0f}",
+        _percent(row.worst_gap),
+        row.problem,
+        row.status,
+        str(row.impossible),
+    ]
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    align = ["---", *["---:"] * (len(columns) - 1)]
+    return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in (columns, align, *rows)]
+
+
+def _spread(row: Row, column: str) -> str:
+    mean = row.mean(column)
+    return "-" if not math.isfinite(mean) else f"{100 * mean:.2f} ± {100 * row.spread(column):.2f} %"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else "-"
