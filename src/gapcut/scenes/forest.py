@@ -37,9 +37,7 @@ class PointForest:
     seed: int = 0
     n_jobs: int | None = None
 
-    def train(
-        self, scenes: Sequence[Described], labels: Sequence[AnyArray], n_classes: int
-    ) -> TrainedForest:
+    def train(self, scenes: Sequence[Described], labels: Sequence[AnyArray], n_classes: int) -> TrainedForest:
         """Train on the labelled points of ``scenes``.
 
         ``labels[i]`` (N_i,) in [0, n_classes), negative for points to leave out (unlabelled, terrain).

@@ -24,12 +24,13 @@ from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 Progress = Callable[[int, int], None]
-_LAYOUT = 1  # of the cached arrays: a new number leaves old files alone
+_LAYOUT = 2  # of the cached arrays: a new number leaves old files alone
 
 
 @dataclass(frozen=True)
 class ExperimentSettings:
-    """``scanner``; ``tolerance`` m between touching parts; ``per_part`` points of a part that are described;
+    """``scanner``; ``tolerance`` m between touching parts (at least two
+    voxels of the scan); ``per_part`` points of a part that are described;
     ``radius`` m of SHOT (None: five point spacings); ``n_trees`` and ``per_class`` of the forest; ``extra`` also the
     edge features that the paper does not have; ``n_bridges`` in all, of which every fold tests five in a row, or,
     where ``train`` is given, one fold that trains on the first ``train`` and tests the others; ``C`` of the learner."""
@@ -173,7 +174,8 @@ def _describe(number: int, seed: int, settings: ExperimentSettings) -> Described
     part, first, node = np.unique(scan.part[solid], return_index=True, return_inverse=True)
     point_node = np.full(scan.n_points, -1, dtype=np.int64)
     point_node[solid] = node
-    found = adjacency(scan.xyz, point_node, settings.tolerance, n_segments=len(part))
+    tolerance = max(settings.tolerance, 2.0 * scan.voxel)
+    found = adjacency(scan.xyz, point_node, tolerance, max(0.5, tolerance), n_segments=len(part))
     features, _ = edge_features(
         found, segment_shapes(scan.xyz, point_node, n_segments=len(part)), settings.extra
     )

@@ -110,9 +110,7 @@ def _svm(settings: ExperimentSettings, seed: int, jobs: int) -> StructuredSVM:
 def _forest(
     bridges: Sequence[DescribedBridge], settings: ExperimentSettings, seed: int, jobs: int
 ) -> TrainedForest:
-    trainer = PointForest(
-        n_trees=settings.n_trees, per_class=settings.per_class, seed=seed, n_jobs=jobs
-    )
+    trainer = PointForest(n_trees=settings.n_trees, per_class=settings.per_class, seed=seed, n_jobs=jobs)
     return trainer.train(bridges, [b.label[b.node] for b in bridges], len(CLASSES))
 
 
