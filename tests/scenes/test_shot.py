@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 from shot_definition import descriptor, frame
 
-from gapcut._core import RadiusGrid
+from gapcut import _core
 from gapcut.scenes.shot import SHOT_SIZE, ShotEstimator, shot
 
 HERE = Path(__file__).parent
@@ -75,7 +75,7 @@ def test_radius_grid_finds_what_a_tree_finds() -> None:
         points = cloud(seed)[0]
         points[50:60] = points[49]
         points[60:200] = np.round(points[60:200], 1)
-        grid, tree = RadiusGrid(points, radius), cKDTree(points)
+        grid, tree = _core.RadiusGrid(points, radius), cKDTree(points)
         for i in range(len(points)):
             assert sorted(grid.neighbours(i)) == sorted(tree.query_ball_point(points[i], radius))
 

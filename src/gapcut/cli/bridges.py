@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from cyclopts import App, Parameter
+from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
@@ -37,7 +38,7 @@ def make(
 ) -> int:
     """Write n bridges as GLB and PLY, and as IFC where ifcopenshell is installed."""
     written = _parallel(_make, [(i, seed, _folder(out)) for i in _numbers(n)], jobs, "building")
-    emit({"files": written}, as_json, lambda console: [console.print(f"written  {f}") for f in written])
+    emit({"files": written}, as_json, lambda console: _written(console, written))
     return DONE
 
 
@@ -59,7 +60,7 @@ def scan(
         raise ValueError(f"--format {form}: use one of {', '.join(e.lstrip('.') for e in WRITABLE)}")
     written = _parallel(_scan, [(i, seed, quick, form, _folder(out)) for i in _numbers(n)], jobs, "scanning")
     files = [file for group in written for file in group]
-    emit({"files": files}, as_json, lambda console: [console.print(f"written  {f}") for f in files])
+    emit({"files": files}, as_json, lambda console: _written(console, files))
     return DONE
 
 
@@ -95,7 +96,6 @@ def reproduce(
         result_document,
         run_experiment,
     )
-    from gapcut.scenes.experiment.tables import COLUMNS, shown_rows
 
     settings = replace(ExperimentSettings.quick() if quick else ExperimentSettings(), extra=extra, C=C)
     folder, workers = _folder(out), _workers(jobs)
@@ -113,18 +113,28 @@ def reproduce(
     for name, text in files.items():
         write_atomically(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
     _page(folder / "report.html", bridges, results)
+    document["parts_unseen"] = {b.name: len(b.unseen) for b in bridges}
     document["files"] = [str(folder / name) for name in (*files, "report.html")]
 
     emit(
         document,
         as_json,
-        lambda console: [
-            console.print(table(COLUMNS, shown_rows(results))),
-            *(console.print(f"written  {f}") for f in document["files"]),
-        ],
+        lambda console: _show(console, results, document["files"]),
     )
     open_ = any(r.certificate.status != "certified" for r in results)
     return NOT_CERTIFIED if certified and open_ else DONE
+
+
+def _show(console: Console, results: list[FoldResult], files: list[str]) -> None:
+    from gapcut.scenes.experiment.tables import COLUMNS, shown_rows
+
+    console.print(table(COLUMNS, shown_rows(results)))
+    _written(console, files)
+
+
+def _written(console: Console, files: list[str]) -> None:
+    for file in files:
+        console.print(f"written  {file}")
 
 
 def _page(path: Path, bridges: list[DescribedBridge], results: list[FoldResult]) -> None:
@@ -141,7 +151,9 @@ def _page(path: Path, bridges: list[DescribedBridge], results: list[FoldResult])
         node = bridge.point_node[solid]
         guess = np.array([CLASSES.index(str(label)) for label in solution.labels])
         layers = {"truth": bridge.label[node], "prediction": guess[node], "segments": node}
-        scenes.append(SceneView(bridge.name, bridge.xyz[solid], layers, dict(enumerate(CLASSES))))
+        scenes.append(
+            SceneView(bridge.name, bridge.xyz[solid].astype(np.float64), layers, dict(enumerate(CLASSES)))
+        )
     write_page(
         path,
         "Bridges: labelled parts of laser scans",

@@ -69,8 +69,8 @@ class ExperimentSettings:
 class DescribedBridge:
     """A scan as parts: the nodes are the parts seen, in order of their ids.
 
-    ``part`` (V,) ids; ``label`` (V,) classes; ``weight`` (V,) points; ``edges`` (E, 2) and ``edge_features`` (E, 9 or 3);
-    ``values`` (M, 357) features of sampled points and ``node`` (M,) where each belongs; ``xyz`` (N, 3) and
+    ``part`` (V,) ids; ``label`` (V,) classes; ``weight`` (V,) points; ``edges`` (E, 2) and ``edge_features`` of
+    them; ``values`` (M, 357) features of sampled points and ``node`` (M,) where each belongs; ``xyz`` (N, 3) and
     ``point_node`` (N,) all points (-1 terrain), to look at; ``unseen`` parts that have no node.
     """
 
