@@ -113,6 +113,7 @@ class Steps:
         self.schedule = Schedule(began=self.state.iterations)
         self.working_set = WorkingSet(problem, qp_solver("dual"), 1e-9)
         self.best_labels: NDArray[np.float32] | None = None
+        self.broken = False
 
     def set_trade_off(self, C: float) -> None:
         """Another C from the state reached."""
@@ -130,18 +131,24 @@ class Steps:
 
     def advance(self, session: Session) -> None:
         due = self.schedule.began + self.schedule.due
-        self.state.advance(max(0, due - self.state.iterations), session.clock.left)
+        try:
+            self.state.advance(max(0, due - self.state.iterations), session.clock.left)
+        except (ValueError, ArithmeticError):  # features beyond the range of the metric
+            self.broken = True
 
     @property
     def stalled(self) -> bool:
-        return self.schedule.stalled(self.state.iterations)
+        return self.broken or self.schedule.stalled(self.state.iterations)
 
     def certify(self, session: Session) -> None:
         """One exact pass at the weights, and the dual value of the labels, repaired where that can pay."""
         bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
         now = self.state.iterations - schedule.began
-        self.prove_upper(session, self.problem.clamp(self.state.weights()))
-        labels = self.state.labels(self.problem.core)
+        weights, labels = self.state.weights(), self.state.labels(self.problem.core)
+        if self.broken or not (np.isfinite(weights).all() and np.isfinite(labels).all()):
+            self.broken = True  # features too large for single precision: the planes go on
+            return
+        self.prove_upper(session, self.problem.clamp(weights))
         reached = self.prove_lower(session, labels)
         raw = (bounds.upper - reached) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.wait(now, raw, target, schedule.raw)
