@@ -8,7 +8,17 @@ import sys
 from cyclopts import App, CycloptsError
 
 import gapcut
-from gapcut.cli import compare, conversion, demo, inspection, prediction, solving, training, validation
+from gapcut.cli import (
+    bridges,
+    compare,
+    conversion,
+    demo,
+    inspection,
+    prediction,
+    solving,
+    training,
+    validation,
+)
 from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted
 
 _EPILOGUE = "Exit codes: 0 done, 1 not certified where asked, 2 bad usage or input, 130 interrupted."
@@ -24,7 +34,7 @@ def build_app() -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    for room in (training, prediction, validation, compare, inspection, solving, conversion, demo):
+    for room in (training, prediction, validation, compare, inspection, solving, conversion, bridges, demo):
         for command in room.COMMANDS:
             app.command(command)
     return app

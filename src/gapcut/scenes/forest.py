@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from gapcut.scenes.points import PointDescriber
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _CHUNK = 100_000
+
+
+class Described(Protocol):
+    """Points with features: a :class:`gapcut.scenes.points.PointDescriber`, or features kept from one."""
+
+    @property
+    def n_points(self) -> int: ...
+
+    def values(self, at: IntArray | None = None) -> Float32Array:
+        """(M, F) features of the points ``at``, of all without it."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +37,7 @@ class PointForest:
     seed: int = 0
     n_jobs: int | None = None
 
-    def train(
-        self, scenes: Sequence[PointDescriber], labels: Sequence[AnyArray], n_classes: int
-    ) -> TrainedForest:
+    def train(self, scenes: Sequence[Described], labels: Sequence[AnyArray], n_classes: int) -> TrainedForest:
         """Train on the labelled points of ``scenes``.
 
         ``labels[i]`` (N_i,) in [0, n_classes), negative for points to leave out (unlabelled, terrain).
@@ -67,7 +75,7 @@ class TrainedForest:
     forest: RandomForestClassifier
     n_classes: int
 
-    def probabilities(self, scene: PointDescriber, at: IntArray | None = None) -> Float32Array:
+    def probabilities(self, scene: Described, at: IntArray | None = None) -> Float32Array:
         """(M, n_classes) class distribution of the points ``at``, of all without it; rows add up to 1."""
         rows = np.arange(scene.n_points) if at is None else np.asarray(at, dtype=np.int64)
         out = np.zeros((len(rows), self.n_classes), dtype=np.float32)
@@ -79,7 +87,7 @@ class TrainedForest:
 
     def segment_distributions(
         self,
-        scene: PointDescriber,
+        scene: Described,
         segments: AnyArray,
         n_segments: int,
         per_segment: int | None = 200,
