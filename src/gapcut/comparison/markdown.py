@@ -28,7 +28,7 @@ def rows_table(comparison: Comparison) -> str:
     """Means and, after +-, the spread over folds; below the table, why rows failed."""
     lines = _table(_COLUMNS, [_cells(comparison, row) for row in comparison.rows])
     failures = [f"- {row.contender.name} failed: {row.failure}" for row in comparison.rows if row.failure]
-    return "\n".join(lines + ([""] + failures if failures else []))
+    return "\n".join(lines + (["", *failures] if failures else []))
 
 
 def methods_table(rows: Sequence[MethodRow]) -> str:
@@ -45,7 +45,7 @@ def methods_table(rows: Sequence[MethodRow]) -> str:
     ]
     columns = ("inference", "accuracy", "mean energy", "seconds", "proven optimal")
     failures = [f"- {row.method} failed: {row.failure}" for row in rows if row.failure]
-    return "\n".join(_table(columns, cells) + ([""] + failures if failures else []))
+    return "\n".join(_table(columns, cells) + (["", *failures] if failures else []))
 
 
 def _cells(comparison: Comparison, row: Row) -> list[str]:

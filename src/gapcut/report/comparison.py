@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapcut.comparison.folds import Comparison
-from gapcut.report.figures import _BLUE, _GREY, _ORANGE, _new_figure, _quiet
+from gapcut.comparison.folds import Comparison, Row
+from gapcut.report.figures import _BLUE, _GREY, _INK, _ORANGE, _new_figure, _plain_log_ticks, _quiet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy and training time") -> Figure:
-    """Bars with the spread over folds; blue: certified in every fold, orange: stopped before, grey: nothing proven."""
+    """Means with the spread over folds; blue: certified in every fold, orange: a proven gap, grey: nothing proven."""
     rows = comparison.rows
-    figure = _new_figure(10.0, 1.7 + 0.45 * len(rows))
+    figure = _new_figure(10.0, 1.7 + 0.42 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True)
-    at = np.arange(len(rows))
-    colours = [_colour(row.worst_gap, row.status) for row in rows]
     for axes, column, scale in ((left, "accuracy", 100.0), (right, "seconds", 1.0)):
-        means = np.nan_to_num([scale * row.mean(column) for row in rows])
-        spreads = [scale * row.spread(column) for row in rows]
         _quiet(axes)
-        axes.barh(
-            at, means, xerr=spreads, color=colours, height=0.65, error_kw={"elinewidth": 1, "capsize": 2}
-        )
-        for y, row in zip(at, rows, strict=True):
-            if not row.folds:
-                axes.annotate("failed", (0, y), (4, 0), textcoords="offset points", va="center", fontsize=9)
-    known = [100.0 * (row.mean("accuracy") - row.spread("accuracy")) for row in rows if row.folds]
-    floor = max(0.0, 10.0 * np.floor(min(known, default=0.0) / 10.0 - 1.0))
-    left.set_xlim(floor if np.isfinite(floor) else 0.0, 100.0)
-    left.set_yticks(at, [row.contender.name for row in rows], fontsize=9)
-    left.invert_yaxis()
-    left.set_xlabel("accuracy in %" + (f" (axis starts at {floor:g})" if floor > 0 else ""))
-    right.set_xlabel("training seconds a fold (logarithmic)")
-    if any(row.mean("seconds") > 0 for row in rows):
+        axes.grid(True, axis="x", color="#e6e6e6", linewidth=0.8)
+        axes.set_axisbelow(True)
+        for y, row in enumerate(rows):
+            _draw(axes, y, row, column, scale)
+    left.set_yticks(range(len(rows)), [row.contender.name for row in rows], fontsize=9)
+    left.set_ylim(len(rows) - 0.5, -0.5)
+    left.set_xlabel("accuracy in %")
+    right.set_xlabel("training seconds a fold")
+    seconds = [row.mean("seconds") for row in rows if row.mean("seconds") > 0]
+    if seconds:
         right.set_xscale("log")
+        _plain_log_ticks(right.xaxis, lambda value: f"{value:g}", min(seconds), max(seconds))
     figure.suptitle(title, fontsize=12)
     _legend(figure)
     return figure
+
+
+def _draw(axes: Any, y: int, row: Row, column: str, scale: float) -> None:
+    """One mark and its error bar; a word where there is nothing to draw."""
+    mean = scale * row.mean(column)
+    if not np.isfinite(mean):
+        place = axes.get_yaxis_transform()
+        axes.text(0.02, y, "failed", transform=place, va="center", fontsize=9, color=_INK)
+        return
+    spread = min(
+        scale * row.spread(column), 0.95 * mean
+    )  # an error bar below zero has no place on a log axis
+    colour = _colour(row.worst_gap, row.status)
+    axes.errorbar(mean, y, xerr=spread, fmt="o", color=colour, markersize=7, capsize=3, elinewidth=1.5)
 
 
 def _colour(gap: float, status: str) -> str:
@@ -51,11 +58,11 @@ def _colour(gap: float, status: str) -> str:
 
 
 def _legend(figure: Figure) -> None:
-    from matplotlib.patches import Patch
+    from matplotlib.lines import Line2D
 
     words = ((_BLUE, "certified"), (_ORANGE, "stopped with a proven gap"), (_GREY, "nothing proven"))
     figure.legend(
-        handles=[Patch(color=colour, label=word) for colour, word in words],
+        handles=[Line2D([], [], color=colour, marker="o", label=word) for colour, word in words],
         loc="outside lower center",
         ncols=3,
         frameon=False,
