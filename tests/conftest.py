@@ -18,3 +18,16 @@ def shared() -> Path:
     if not root.is_dir():
         pytest.skip(f"no shared data at {root} (set GAPCUT_SHARED to its folder)")
     return root
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs a ``gapcut`` command in this process: exit code, standard output, standard error."""
+    from gapcut.cli import main
+
+    def run(*arguments):
+        code = main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

@@ -32,11 +32,6 @@ struct Factors {
           tables(std::move(tables_)),
           graph(infer::FactorView{span(labels), span(unary_at), span(unary), span(factor_at), span(member),
                                   span(table_at), span(tables)}) {}
-
-    template <class T>
-    static std::span<const T> span(const In1<T>& a) {
-        return {a.data(), a.size()};
-    }
 };
 
 infer::TrwsResult run_srmp(const Factors& f, std::optional<double> time_left, int max_sweeps, double tolerance,

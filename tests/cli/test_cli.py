@@ -37,16 +37,6 @@ def folder(tmp_path_factory):
     return root
 
 
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        code = main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
 def as_json(run, *arguments, code=0):
     found, out, err = run(*arguments, "--json")
     assert found == code, err

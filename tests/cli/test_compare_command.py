@@ -12,7 +12,6 @@ from sample_graphs import relabelled, sample_graphs
 
 pytest.importorskip("cyclopts")
 pytest.importorskip("rich")
-from gapcut.cli import main
 
 OPTIONS = ["--loss-scale", "10", "--jobs", "1", "--folds", "2", "--time-limit", "2"]
 
@@ -23,16 +22,6 @@ def folder(tmp_path_factory):
     graphs = relabelled(sample_graphs(6, seed=1), ["deck", "pier", "ground"])
     GraphSet(graphs, extras={"fold": np.arange(6) % 2}).save(root / "d.npz")
     return root
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        code = main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def compared(run, folder, *arguments):

@@ -11,7 +11,6 @@ from gapcut import Energy, write_energy
 
 pytest.importorskip("cyclopts")
 pytest.importorskip("rich")
-from gapcut.cli import main
 
 LABELS, MINIMUM = [1, 0, 2], -3.5
 
@@ -23,16 +22,6 @@ def file(tmp_path):
     path = tmp_path / "e.cfn"
     write_energy(Energy(unaries, [[0, 1], [1, 2]], tables), path)
     return path
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        code = main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_solve_prints_energy_bound_gap_status_and_time(file, run):
