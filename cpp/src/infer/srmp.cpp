@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "stopping.hpp"
+
 namespace gapcut::infer {
 namespace {
 
@@ -140,7 +142,7 @@ private:
         }
         run.bounds.push_back(run.bound);
         run.energies.push_back(run.energy);
-        run.done = run.bound == kInfinity || closed(run) || stalled(run) || run.sweeps >= settings_.max_sweeps;
+        run.done = run.bound == kInfinity || closed(run, settings_) || stalled(run, settings_) || run.sweeps >= settings_.max_sweeps;
     }
 
     double lower_bound(const Run& run) {
@@ -169,19 +171,6 @@ private:
         for (std::int64_t i = run.first; i < run.last; ++i) add(graph_.unary_of(order_[i])[labels_[order_[i]]]);
         for (const std::int64_t f : run.factors) add(graph_.entry(f, labels_));
         return {sum, magnitude};
-    }
-
-    bool closed(const Run& run) const {
-        return run.energy < kInfinity && run.energy - run.bound <= settings_.tolerance * run.magnitude;
-    }
-
-    bool stalled(const Run& run) const {
-        const std::size_t n = run.bounds.size(), back = static_cast<std::size_t>(settings_.patience);
-        if (n <= back) return false;
-        const double rise = run.bound - run.bounds[n - 1 - back];
-        if (run.energy == kInfinity) return rise <= settings_.tolerance * std::abs(run.bound);
-        const double fall = run.energies[n - 1 - back] - run.energy;
-        return std::max(rise, fall) <= settings_.least_progress * (run.energy - run.bound);
     }
 
     double independent_minima(const Run& run) const {

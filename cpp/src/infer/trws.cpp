@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "gapcut/infer/sweep.hpp"
+#include "stopping.hpp"
 
 namespace gapcut::infer {
 namespace {
@@ -129,20 +130,7 @@ private:
         }
         run.bounds.push_back(run.bound);
         run.energies.push_back(run.energy);
-        run.done = closed(run) || stalled(run) || run.sweeps >= settings_.max_sweeps;
-    }
-
-    bool closed(const Run& run) const {
-        return run.energy < kInfinity && run.energy - run.bound <= settings_.tolerance * run.magnitude;
-    }
-
-    bool stalled(const Run& run) const {
-        const std::size_t n = run.bounds.size(), back = static_cast<std::size_t>(settings_.patience);
-        if (n <= back) return false;
-        const double rise = run.bound - run.bounds[n - 1 - back];
-        if (run.energy == kInfinity) return rise <= settings_.tolerance * std::abs(run.bound);
-        const double fall = run.energies[n - 1 - back] - run.energy;
-        return std::max(rise, fall) <= settings_.least_progress * (run.energy - run.bound);
+        run.done = closed(run, settings_) || stalled(run, settings_) || run.sweeps >= settings_.max_sweeps;
     }
 
     TrwsResult result() {
