@@ -99,7 +99,7 @@ class Checkpoint:
             if weights.shape != (steps.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")
             steps.prove_upper(session, steps.problem.clamp(weights))
-            session.passes, session.calls = int(meta["passes"]), int(meta["calls"])
+            session.calls = int(meta["calls"])
             if labels is not None:
                 steps.prove_lower(session, labels)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
