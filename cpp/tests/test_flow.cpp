@@ -39,12 +39,13 @@ GAPCUT_TEST(closure_equals_enumeration) {
         }
         double best = 0.0;
         for (unsigned z = 0; z < (1U << n); ++z) best = std::max(best, value(a, pairs, z));
-        for (const bool persistency : {true, false}) {
+        std::uniform_real_distribution<float> share(0.0F, 1.0F);
+        for (const int way : {0, 1, 2}) {
             Closure c;
-            c.use_persistency = persistency;
+            c.use_persistency = way != 1;
             c.reset(n);
             for (int i = 0; i < n; ++i) c.set_gain(i, a[static_cast<std::size_t>(i)]);
-            for (const Pair& p : pairs) c.add_pair(p.i, p.j, p.b);
+            for (const Pair& p : pairs) c.add_pair(p.i, p.j, p.b, way < 2 ? 0.5F : share(random));
             c.solve();
             unsigned z = 0;
             for (int i = 0; i < n; ++i) z |= static_cast<unsigned>(c.labels()[static_cast<std::size_t>(i)]) << i;

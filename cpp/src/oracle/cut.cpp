@@ -182,8 +182,7 @@ std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std:
 
 CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop, const ArcShares* shares) {
     const Problem& p = problem_;
-    if (shares != nullptr && std::ssize(shares->tail) != p.n_labels * p.n_labels)
-        throw std::invalid_argument("arc shares are of another problem");
+    if (shares != nullptr) check_shares(p, *shares);
     const SparseWeights weights(p, compact);
     const std::int64_t n = p.n_graphs(), shards = (n + kShard - 1) / kShard;
     std::vector<CutTotals> part(static_cast<std::size_t>(shards));

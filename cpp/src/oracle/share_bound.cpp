@@ -52,8 +52,7 @@ class Pass {
 public:
     Pass(const Problem& p, std::span<const double> weights, const ArcShares& shares)
         : p_(p), w_(p, weights), pairs_(by_pair(w_)), shares_(shares), shards_(kShards) {
-        if (std::ssize(shares.tail) != p.n_labels * p.n_labels || shares.head.size() != shares.tail.size())
-            throw std::invalid_argument("arc shares are of another problem");
+        check_shares(p, shares);
         for (std::int64_t i = 0; i < kShards; ++i) place(shards_[i], i);
     }
 
@@ -159,6 +158,16 @@ double rounding(const Problem& p, std::span<const double> weights) {
 }
 
 }  // namespace
+
+void check_shares(const Problem& p, const ArcShares& shares) {
+    const auto sized = [&](const std::vector<std::span<const float>>& all) {
+        return std::ssize(all) == p.n_labels * p.n_labels &&
+               std::ranges::all_of(all, [&](const auto& of_pair) { return of_pair.empty() || std::ssize(of_pair) == p.edges.rows(); });
+    };
+    bool sound = sized(shares.tail) && sized(shares.head);
+    for (std::size_t i = 0; sound && i < shares.tail.size(); ++i) sound = shares.tail[i].empty() == shares.head[i].empty();
+    if (!sound) throw std::invalid_argument("the arc shares are of another problem");
+}
 
 SlackBound share_bound(const Problem& p, std::span<const double> weights, const ArcShares& shares, int threads,
                        const StopTest& stop) {

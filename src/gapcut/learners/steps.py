@@ -162,8 +162,11 @@ class Steps:
         if not session.target_met and self._worth_mending(session, raw, wait):
             self.prove_lower(session, self._mend(session, labels))
             gap = bounds.relative_gap
-            wait = min(wait, schedule.wait(now, gap, target, schedule.mended))
+            predicted = schedule.wait(now, gap, target, schedule.mended)
+            wait = min(wait, predicted)
             schedule.mended, schedule.mend_by = (now, gap), 2 * max(now, 2 * REPAIR_COST)
+            if predicted < math.inf:
+                schedule.mend_by = min(schedule.mend_by, now + math.ceil(max(REPAIR_COST, predicted)))
         if target < bounds.relative_gap <= CUT_WITHIN * target or self.settings.always_cut:
             self.prove_upper(session, weights, self.state)
         schedule.raw = (now, raw)

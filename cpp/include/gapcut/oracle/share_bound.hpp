@@ -24,6 +24,9 @@ struct ArcShares {
     std::vector<std::span<const float>> tail, head;
 };
 
+// Throws std::invalid_argument if the sizes are not those of the problem.
+void check_shares(const Problem& problem, const ArcShares& shares);
+
 // c / b of one arc, in [0, 1] whatever the two are.
 inline float share_of_tail(float tail, float head) {
     const float sum = tail + head;
