@@ -98,7 +98,7 @@ class Checkpoint:
             session.history = [Record(**record) for record in meta["history"]]
             if weights.shape != (steps.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")
-            steps.prove_upper(session, steps.problem.clamp(weights))
+            steps.prove_upper(session, steps.problem.clamp(weights), steps.state)
             session.calls = int(meta["calls"])
             if labels is not None:
                 steps.prove_lower(session, labels)
