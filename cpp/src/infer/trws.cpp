@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 
+#include "gapcut/infer/small_sweep.hpp"
 #include "gapcut/infer/soft_sweep.hpp"
 #include "gapcut/infer/sweep.hpp"
 #include "stopping.hpp"
@@ -37,7 +39,11 @@ public:
         : settings_(settings), stop_(stop), reduced_(energy) {
         std::vector<std::int64_t> starts;
         const auto order = node_order(reduced_, settings.order, starts);
-        packed_ = Packed::build(reduced_, order);
+        packed_ = Packed::arrange(reduced_, order);
+        if (SmallPacked::fits(packed_))
+            small_ = SmallPacked::build(reduced_, packed_);
+        else
+            packed_.load(reduced_);
         count_work();
         current_.resize(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {  // labels of least unary cost, until there are better ones
@@ -61,9 +67,15 @@ public:
                 open |= runs_on(run);
             }
         }
-        if (settings_.escape)
-            for (Run& run : runs_)
-                if (run.stuck && !run.done && !stopped_) escape(run);
+        const auto leaves = [&](const Run& run) { return run.stuck && !run.done && !stopped_; };
+        if (!settings_.escape || std::none_of(runs_.begin(), runs_.end(), leaves)) return result();
+        if (small_) {  // soft sweeps know the general layout only
+            packed_.load(reduced_);
+            small_->hand_over(packed_);
+            small_.reset();
+        }
+        for (Run& run : runs_)
+            if (leaves(run)) escape(run);
         return result();
     }
 
@@ -71,12 +83,16 @@ private:
     // Sum of the minima of all terms: the bound of a component that had no time for a half-sweep.
     double independent_minima(const Run& run) const {
         LowerSum bound;
-        const auto add = [&](const double* x, std::int64_t n) { bound.add(*std::min_element(x, x + n)); };
         for (std::int64_t i = run.first; i < run.last; ++i) {
-            add(packed_.unary.data() + packed_.unary_at[i], packed_.labels[i]);
-            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e)
-                add(packed_.tables.data() + packed_.table_at[e],
-                    std::int64_t{packed_.labels[i]} * packed_.labels[packed_.target[e]]);
+            const double* unary = packed_.unary.data() + packed_.unary_at[i];
+            bound.add(*std::min_element(unary, unary + packed_.labels[i]));
+            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e) {
+                double least = kInfinity;
+                for (std::int32_t k = 0; k < packed_.labels[i]; ++k)
+                    for (std::int32_t l = 0; l < packed_.labels[packed_.target[e]]; ++l)
+                        least = std::min(least, packed_.entry(reduced_, e, k, l));
+                bound.add(least);
+            }
         }
         return bound.value();
     }
@@ -128,9 +144,10 @@ private:
         const bool whole = in_chunks(run, forward, [&](std::int64_t from, std::int64_t to) {
             const auto before = std::chrono::steady_clock::now();
             if (forward)
-                forward_sweep(packed_, s, from, to, current_);
+                small_ ? small_forward_sweep(*small_, packed_, s, from, to, current_)
+                       : forward_sweep(packed_, s, from, to, current_);
             else
-                backward_sweep(packed_, s, from, to);
+                small_ ? small_backward_sweep(*small_, packed_, s, from, to) : backward_sweep(packed_, s, from, to);
             seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
             entries_ += static_cast<double>(work_[forward][to] - work_[forward][from]);
             return !s.infeasible;
@@ -227,6 +244,7 @@ private:
     const StopTest& stop_;
     Reduction reduced_;
     Packed packed_;
+    std::optional<SmallPacked> small_;  // in place of packed_'s tables and messages
     std::vector<Run> runs_;
     std::vector<std::int32_t> current_, best_;
     std::array<std::vector<std::int64_t>, 2> work_;  // backward, forward
