@@ -25,7 +25,7 @@ from gapcut.comparison import (
 )
 from gapcut.comparison import compare as run_comparison
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.inference import METHODS
 from gapcut.report.comparison import comparison_figure
 from gapcut.report.figures import save_figure
@@ -98,7 +98,7 @@ def _methods(text: str | None) -> list[str]:
 
 
 def _fitter(options: LearningOptions) -> Any:
-    def fit(contender: Contender, graphs: GraphSet, task: str) -> StructuredSVM:
+    def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
         own = replace(
             options,
             learner=contender.learner,

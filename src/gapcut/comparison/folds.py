@@ -11,11 +11,11 @@ import numpy as np
 
 from gapcut.comparison.contenders import Contender
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import IntArray
 
-Fit = Callable[[Contender, GraphSet, str], StructuredSVM]
+Fit = Callable[[Contender, GraphSet, str], Machine]
 """Fits a contender to training graphs; the text names contender and fold, for progress."""
 
 
@@ -86,7 +86,7 @@ class Comparison:
     """Rows in the order of the contenders; ``models``: the fitted models of the first whole row, one a fold."""
 
     rows: tuple[Row, ...]
-    models: tuple[StructuredSVM, ...]
+    models: tuple[Machine, ...]
 
     @property
     def reference(self) -> Row | None:
@@ -108,7 +108,7 @@ def compare(
 ) -> Comparison:
     """Train every contender on all folds but one and label that one. ``folds``: names and graph numbers."""
     rows: list[Row] = []
-    kept: tuple[StructuredSVM, ...] = ()
+    kept: tuple[Machine, ...] = ()
     for contender in contenders:
         row, models = _run(graphs, folds, contender, fit)
         rows.append(row)
@@ -119,9 +119,9 @@ def compare(
 
 def _run(
     graphs: GraphSet, folds: Sequence[tuple[str, IntArray]], contender: Contender, fit: Fit
-) -> tuple[Row, list[StructuredSVM]]:
+) -> tuple[Row, list[Machine]]:
     results: list[FoldResult] = []
-    models: list[StructuredSVM] = []
+    models: list[Machine] = []
     failure = ""
     for name, test in folds:
         training, held_out = graphs[np.setdiff1d(np.arange(len(graphs)), test)], graphs[test]
@@ -145,7 +145,7 @@ def _run(
     return Row(contender, problem, tuple(results), failure), models
 
 
-def _result(fold: str, svm: StructuredSVM, scores: Scores, seconds: float, cpu_seconds: float) -> FoldResult:
+def _result(fold: str, svm: Machine, scores: Scores, seconds: float, cpu_seconds: float) -> FoldResult:
     certificate = svm.certificate_
     return FoldResult(
         fold,
