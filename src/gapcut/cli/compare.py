@@ -25,8 +25,8 @@ from gapcut.comparison import (
 )
 from gapcut.comparison import compare as run_comparison
 from gapcut.data import GraphSet
-from gapcut.machine import Machine
 from gapcut.inference import METHODS
+from gapcut.machine import Machine
 from gapcut.report.comparison import comparison_figure
 from gapcut.report.figures import save_figure
 

@@ -22,9 +22,9 @@ from gapcut.cli.show import (
     working,
 )
 from gapcut.data import GraphSet
-from gapcut.machine import Machine
 from gapcut.files import write_atomically
 from gapcut.inference import Solution
+from gapcut.machine import Machine
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut.data import GraphSet
-from gapcut.machine import Machine
 from gapcut.inference import solve
+from gapcut.machine import Machine
 from gapcut.report.tables import score_labels
 from gapcut.typing import IntArray
 
