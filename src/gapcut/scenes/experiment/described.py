@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 import gapcut
-from gapcut.files import write_atomically
 from gapcut.scenes.adjacency import adjacency, edge_features, segment_shapes
 from gapcut.scenes.bridges import bridge_specs, make_bridge
+from gapcut.scenes.experiment.store import Arrays, bridge_digest, digest, kept, pack_scan, unpack_scan
 from gapcut.scenes.points import PointDescriber
 from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
 from gapcut.scenes.shot import Float32Array
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import FloatArray, IntArray
 
 Progress = Callable[[int, int], None]
-_LAYOUT = 2  # of the cached arrays: a new number leaves old files alone
+_SCANS, _DESCRIPTIONS = 1, 3  # a new number where code gives other results: old files are left alone
 
 
 @dataclass(frozen=True)
@@ -97,10 +94,13 @@ class DescribedBridge:
         return np.asarray(rows, dtype=np.float32)
 
 
-def scan_number(number: int, seed: int, scanner: ScannerSettings) -> Scan:
-    """Scan of bridge ``number`` of a seed."""
+def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:
+    """Scan of bridge ``number`` of a seed, kept in the folder ``cache``."""
     kind, variant = bridge_specs(number + 1)[number]
-    return scan_bridge(make_bridge(kind, seed, variant), seed, scanner)
+    bridge = make_bridge(kind, seed, variant)
+    key = digest("scan", _SCANS, gapcut.__version__, bridge_digest(bridge), seed, asdict(scanner))
+    path = None if cache is None else cache / f"scan-{bridge.name}-{key}.npz"
+    return kept(path, lambda: scan_bridge(bridge, seed, scanner), pack_scan, unpack_scan)
 
 
 def describe_bridges(
@@ -146,30 +146,27 @@ def run_parallel(
 
 
 def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | None) -> DescribedBridge:
-    if cache is None:
-        return _describe(number, seed, settings)
-    path = cache / f"bridge-{number:03d}-{_key(seed, settings)}.npz"
-    if path.is_file():
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return DescribedBridge(**{key: arrays[key] for key in arrays} | {"name": str(arrays["name"])})
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
-            pass  # damaged: made anew
-    made = _describe(number, seed, settings)
-    arrays_: dict[str, AnyArray] = {key: np.asarray(value) for key, value in vars(made).items()}
-    write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **arrays_))
-    return made
+    scan = scan_number(number, seed, settings.scanner, cache)
+    key = digest(
+        "description",
+        _DESCRIPTIONS,
+        gapcut.__version__,
+        *(scan.xyz, scan.part, scan.label, scan.station, scan.stations),
+        *(settings.tolerance, settings.per_part, settings.radius, settings.extra),
+    )
+    path = None if cache is None else cache / f"described-{scan.name}-{key}.npz"
+    return kept(path, lambda: _describe(scan, number, seed, settings), _pack, _unpack)
 
 
-def _key(seed: int, settings: ExperimentSettings) -> str:
-    """Everything that a described bridge depends on, as 16 hexadecimal digits."""
-    same = replace(settings, n_bridges=0, train=None, n_trees=0, per_class=0, C=0.0)
-    text = json.dumps([_LAYOUT, gapcut.__version__, seed, asdict(same)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _pack(bridge: DescribedBridge) -> Arrays:
+    return {key: np.asarray(value) for key, value in vars(bridge).items()}
 
 
-def _describe(number: int, seed: int, settings: ExperimentSettings) -> DescribedBridge:
-    scan = scan_number(number, seed, settings.scanner)
+def _unpack(arrays: Arrays) -> DescribedBridge:
+    return DescribedBridge(**{**arrays, "name": str(arrays["name"])})  # type: ignore[arg-type]
+
+
+def _describe(scan: Scan, number: int, seed: int, settings: ExperimentSettings) -> DescribedBridge:
     solid = scan.part >= 0
     part, first, node = np.unique(scan.part[solid], return_index=True, return_inverse=True)
     point_node = np.full(scan.n_points, -1, dtype=np.int64)
