@@ -1,0 +1,67 @@
+"""Every figure of the bridge experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gapcut.scenes.scanner import ScannerSettings
+
+
+@dataclass(frozen=True)
+class ExperimentSettings:
+    """How bridges are scanned, described, and learned from.
+
+    Parts
+        ``scanner``; ``tolerance`` m between touching parts (at least two voxels of the scan); ``per_part`` random
+        points of a part that are described; ``shot_radii`` and ``shape_radii`` m of their features; ``extra``: edge
+        features beyond the three of the paper.
+    Forest
+        ``n_trees``, ``per_class`` points of each class, ``least_leaf`` points in a leaf.
+    Learning
+        ``C``; ``edge_lift`` as in :class:`gapcut.features.FeaturePipeline`.
+    Folds
+        ``n_bridges`` in all, of which every fold tests five in a row, or, where ``train`` is given, one fold that
+        trains on the first ``train`` and tests the others.
+    """
+
+    scanner: ScannerSettings = field(default_factory=ScannerSettings)
+    tolerance: float = 0.2
+    per_part: int = 40
+    shot_radii: tuple[float, ...] = (0.4, 1.0)
+    shape_radii: tuple[float, ...] = (0.25, 0.6, 1.5)
+    extra: bool = True
+    n_trees: int = 60
+    per_class: int = 2000
+    least_leaf: int = 3
+    C: float = 1.0
+    edge_lift: str = "auto"
+    n_bridges: int = 25
+    train: int | None = None
+
+    @classmethod
+    def quick(cls) -> ExperimentSettings:
+        """One fold: five bridges to train, three to test, coarse scans."""
+        scanner = ScannerSettings(angular_step=0.4, max_stations=8, points=60_000, spacing=12.0)
+        return cls(scanner, per_part=25, n_trees=40, per_class=1000, n_bridges=8, train=5)
+
+    def folds(self) -> list[tuple[list[int], list[int]]]:
+        """Numbers of the training and of the test bridges of each fold. Raises ValueError for fewer than two."""
+        everything = range(self.n_bridges)
+        if self.train is not None:
+            if not 2 <= self.train < self.n_bridges:
+                raise ValueError(f"{self.train} of {self.n_bridges} bridges to train: need 2 and one to test")
+            return [(list(everything[: self.train]), list(everything[self.train :]))]
+        if self.n_bridges < 10:
+            raise ValueError(f"{self.n_bridges} bridges make no two folds of five: ask for 10 or more")
+        tests = [list(everything[i : i + 5]) for i in range(0, self.n_bridges, 5)]
+        return [([i for i in everything if i not in test], test) for test in tests]
+
+    def groups(self) -> list[list[int]]:
+        """Groups of bridges of which one at a time is kept from a forest: the test bridges of every fold; single
+        training bridges with ``train``; with two folds, groups that leave some of each type."""
+        if self.train is not None:
+            return [[i] for i in range(self.train)]
+        tests = [test for _, test in self.folds()]
+        if len(tests) > 2:
+            return tests
+        return [[i for i in range(self.n_bridges) if (i + i // 5) % 5 == g] for g in range(5)]
