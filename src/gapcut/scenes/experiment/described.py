@@ -33,7 +33,8 @@ class DescribedBridge:
     ``part`` (V,) ids; ``label`` (V,) classes; ``weight`` (V,) points; ``edges`` (E, 2) and ``edge_features`` of
     them; ``values`` (M, F) features of sampled points (see :func:`point_values`) and ``node`` (M,) where each
     belongs; ``xyz`` (N, 3) and ``point_node`` (N,) all points (-1 terrain), to look at; ``unseen`` parts that have no
-    node; ``voxel`` m of the scan; ``key`` digits that two bridges share only if they were described from equal scans in the same way.
+    node; ``voxel`` m of the scan; ``key`` digits that two bridges share only if they were described from equal scans in
+    the same way.
     """
 
     name: str
@@ -131,9 +132,8 @@ def _pack(bridge: DescribedBridge) -> Arrays:
 
 
 def _unpack(arrays: Arrays) -> DescribedBridge:
-    return DescribedBridge(
-        **{**arrays, "name": str(arrays["name"]), "key": str(arrays["key"]), "voxel": float(arrays["voxel"])}
-    )  # type: ignore[arg-type]
+    plain = {"name": str(arrays["name"]), "key": str(arrays["key"]), "voxel": float(arrays["voxel"])}
+    return DescribedBridge(**{**arrays, **plain})  # type: ignore[arg-type]
 
 
 def _describe(scan: Scan, key: str, number: int, seed: int, settings: ExperimentSettings) -> DescribedBridge:

@@ -65,10 +65,8 @@ def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, sampl
     """Points by node colour; without one in grey, the terrain included."""
     shown = slice(None) if paint is None else scan.point_node >= 0
     xyz, node = scan.xyz[shown].astype(np.float64), scan.point_node[shown]
-    if paint is None:
-        colours = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
-    else:
-        colours = paint[node]
+    grey = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
+    colours = grey if paint is None else paint[node]
     return splat(camera, xyz, colours, 1.3 * scan.voxel, samples)
 
 
