@@ -51,6 +51,14 @@ class Beliefs:
                 inner |= {i: found[i] for i in held}
         return [inner[i] for i in train], [tests[i] for i in test]
 
+    def held_out(self, groups: Sequence[Sequence[int]]) -> list[FloatArray]:
+        """Distributions of all bridges, each by a forest of the bridges of the other groups."""
+        everything = range(len(self.bridges))
+        found: dict[int, FloatArray] = {}
+        for group in groups:
+            found |= self._without(everything, group)
+        return [found[i] for i in everything]
+
     def _without(self, everything: Sequence[int], out: Sequence[int]) -> dict[int, FloatArray]:
         """Distributions of the bridges left out, by a forest of the others."""
         left = tuple(sorted(set(out)))

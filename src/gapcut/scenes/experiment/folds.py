@@ -25,28 +25,6 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class FoldResult:
-    """A fold: numbers of its ``train`` and ``test`` bridges, scores by node and by point, the same learner on node
-    features alone (``node_only``), the likeliest class of the forest (``forest_only``), the certificate, solutions
-    of the test graphs, and seconds of forests (0 where they were kept), training and inference."""
-
-    train: list[int]
-    test: list[int]
-    nodes: Scores
-    points: Scores
-    node_only: Scores
-    forest_only: Scores
-    certificate: Certificate
-    solutions: list[Solution]
-    model: StructuredSVM
-    train_nodes: int
-    train_edges: int
-    forest_seconds: float
-    train_seconds: float
-    test_seconds: float
-
-
-@dataclass(frozen=True, eq=False)
 class FoldGraphs:
     """Graphs to train on and to test on, and the test bridges' class distributions (V, 11)."""
 
@@ -56,6 +34,28 @@ class FoldGraphs:
     tests: GraphSet
     beliefs: list[FloatArray]
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class FoldResult:
+    """A fold: numbers of its ``train`` and ``test`` bridges, its ``graphs``, scores by node and by point, the same
+    learner on node features alone (``node_only``), the likeliest class of the forest (``forest_only``), the
+    certificate, solutions of the test graphs, and seconds of forests (0 where they were kept), training and
+    inference."""
+
+    train: list[int]
+    test: list[int]
+    graphs: FoldGraphs
+    nodes: Scores
+    points: Scores
+    node_only: Scores
+    forest_only: Scores
+    certificate: Certificate
+    solutions: list[Solution]
+    model: StructuredSVM
+    forest_seconds: float
+    train_seconds: float
+    test_seconds: float
 
 
 def fold_graphs(
@@ -118,6 +118,7 @@ def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int
     return FoldResult(
         train=fold.train,
         test=fold.test,
+        graphs=fold,
         nodes=score_labels(truth, labels, classes),
         points=score_labels(truth, labels, classes, [g.node_weights for g in fold.tests]),
         node_only=score_labels(truth, alone, classes),
@@ -125,8 +126,6 @@ def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int
         certificate=model.certificate_,
         solutions=solutions,
         model=model,
-        train_nodes=sum(g.n_nodes for g in fold.training),
-        train_edges=sum(g.n_edges for g in fold.training),
         forest_seconds=fold.seconds,
         train_seconds=learned - start,
         test_seconds=solved - learned,
