@@ -37,7 +37,8 @@ def test_two_bridges_train_and_one_is_labelled_with_a_certificate(tmp_path):
     files[-1].write_bytes(files[-1].read_bytes()[:1000])
     again = describe_bridges(TINY, 0, tmp_path)
     for one, other in zip(bridges, again, strict=True):
-        np.testing.assert_array_equal(one.values(), other.values())
+        np.testing.assert_array_equal(one.shot, other.shot)
+        np.testing.assert_array_equal(one.shape, other.shape)
         np.testing.assert_array_equal(one.edges, other.edges)
     (repeated,) = run_experiment(again, TINY)
     np.testing.assert_array_equal(result.nodes.confusion, repeated.nodes.confusion)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import gapcut
 from gapcut.scenes.adjacency import adjacency, edge_features, segment_shapes
 from gapcut.scenes.bridges import bridge_specs, make_bridge
-from gapcut.scenes.experiment.point_features import point_values
+from gapcut.scenes.experiment.point_features import shape_values, shot_values
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import Arrays, bridge_digest, digest, kept, pack_scan, unpack_scan
 from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
@@ -23,18 +23,18 @@ from gapcut.scenes.shot import Float32Array
 from gapcut.typing import FloatArray, IntArray
 
 Progress = Callable[[int, int], None]
-_SCANS, _DESCRIPTIONS = 1, 4  # a new number where code gives other results: old files are left alone
+_SCANS, _DESCRIPTIONS = 1, 5  # a new number where code gives other results: old files are left alone
 
 
 @dataclass(frozen=True, eq=False)
 class DescribedBridge:
     """A scan as parts: the nodes are the parts seen, in order of their ids.
 
-    ``part`` (V,) ids; ``label`` (V,) classes; ``weight`` (V,) points; ``edges`` (E, 2) and ``edge_features`` of
-    them; ``values`` (M, F) features of sampled points (see :func:`point_values`) and ``node`` (M,) where each
-    belongs; ``xyz`` (N, 3) and ``point_node`` (N,) all points (-1 terrain), to look at; ``unseen`` parts that have no
-    node; ``voxel`` m of the scan; ``key`` digits that two bridges share only if they were described from equal scans in
-    the same way.
+    - ``part`` (V,) ids, ``label`` (V,) classes, ``weight`` (V,) points; ``unseen`` ids of parts without a node;
+    - ``edges`` (E, 2) and ``edge_features`` of them;
+    - ``shot`` (M, 352) and ``shape`` (M, F) features of sampled points, ``node`` (M,) where each belongs;
+    - ``xyz`` (N, 3) and ``point_node`` (N,) all points (-1: terrain), ``voxel`` m: to look at;
+    - ``key``: digits that two bridges share only if they were described from equal scans in the same way.
     """
 
     name: str
@@ -45,21 +45,12 @@ class DescribedBridge:
     weight: IntArray
     edges: IntArray
     edge_features: FloatArray
-    values_: npt.NDArray[np.float16]
+    shot: npt.NDArray[np.float16]
+    shape: npt.NDArray[np.float16]
     node: IntArray
     xyz: Float32Array
     point_node: IntArray
     unseen: IntArray
-
-    @property
-    def n_points(self) -> int:
-        """Number of points that are described (what a forest asks for)."""
-        return len(self.node)
-
-    def values(self, at: IntArray | None = None) -> Float32Array:
-        """Features of the described points ``at``, of all without it."""
-        rows = self.values_ if at is None else self.values_[at]
-        return np.asarray(rows, dtype=np.float32)
 
 
 def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:
@@ -121,7 +112,7 @@ def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | 
         gapcut.__version__,
         *(scan.xyz, scan.part, scan.label, scan.station, scan.stations),
         *(number, seed, settings.tolerance, settings.per_part, settings.extra),
-        *(settings.shot_radii, settings.shape_radii),
+        *(settings.shot_radius, settings.shape_radii),
     )
     path = None if cache is None else cache / f"described-{scan.name}-{key}.npz"
     return kept(path, lambda: _describe(scan, key, number, seed, settings), _pack, _unpack)
@@ -147,7 +138,6 @@ def _describe(scan: Scan, key: str, number: int, seed: int, settings: Experiment
         found, segment_shapes(scan.xyz, point_node, n_segments=len(part)), settings.extra
     )
     rows = _sample(point_node, settings.per_part, np.random.default_rng([seed, number, 7]))
-    values = point_values(scan, rows, settings.shot_radii, settings.shape_radii)
     return DescribedBridge(
         name=scan.name,
         key=key,
@@ -157,7 +147,8 @@ def _describe(scan: Scan, key: str, number: int, seed: int, settings: Experiment
         weight=np.bincount(node, minlength=len(part)),
         edges=found.edges,
         edge_features=features,
-        values_=values.astype(np.float16),
+        shot=shot_values(scan, rows, settings.shot_radius).astype(np.float16),
+        shape=shape_values(scan, rows, settings.shape_radii).astype(np.float16),
         node=point_node[rows],
         xyz=scan.xyz.astype(np.float32),
         point_node=point_node,

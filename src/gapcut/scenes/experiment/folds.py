@@ -17,7 +17,7 @@ from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment.beliefs import Beliefs
 from gapcut.scenes.experiment.described import DescribedBridge
-from gapcut.scenes.experiment.graphs import bridge_graphs, edgeless
+from gapcut.scenes.experiment.graphs import bridge_graphs, edgeless, likeliest
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.typing import FloatArray
 
@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class FoldGraphs:
-    """Graphs to train on and to test on, and the test bridges' class distributions (V, 11)."""
+    """Graphs to train on and to test on, and the test bridges' class distributions (V, 22)."""
 
     train: list[int]
     test: list[int]
@@ -112,7 +112,7 @@ def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int
     solved = time.monotonic()
     alone = learner(settings, seed, jobs).fit(edgeless(fold.training)).predict(edgeless(fold.tests))
     classes = np.array(CLASSES)
-    guesses = [classes[p.argmax(axis=1)] for p in fold.beliefs]
+    guesses = [classes[likeliest(p)] for p in fold.beliefs]
     labels = [s.labels for s in solutions]
     truth = [g.labels for g in fold.tests]
     return FoldResult(

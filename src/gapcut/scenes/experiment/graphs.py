@@ -9,9 +9,10 @@ import numpy as np
 from gapcut.data import Graph, GraphSet
 from gapcut.scenes.adjacency import EXTRA_FEATURES, PAPER_FEATURES
 from gapcut.scenes.bridges import CLASSES
+from gapcut.scenes.experiment.beliefs import VIEWS
 from gapcut.scenes.experiment.described import DescribedBridge
 from gapcut.scenes.experiment.settings import ExperimentSettings
-from gapcut.typing import FloatArray
+from gapcut.typing import FloatArray, IntArray
 
 _LEAST = 1e-3  # of a probability, before its logarithm
 
@@ -19,7 +20,7 @@ _LEAST = 1e-3  # of a probability, before its logarithm
 def bridge_graphs(
     bridges: Sequence[DescribedBridge], beliefs: Sequence[FloatArray], settings: ExperimentSettings
 ) -> GraphSet:
-    """One graph a bridge; node features are class distributions (V, 11) and their log-odds, node weights are points."""
+    """One graph a bridge; node features are class distributions (V, 22) and their log-odds, node weights are points."""
     classes = np.array(CLASSES)
     return GraphSet(
         (
@@ -33,15 +34,23 @@ def bridge_graphs(
             )
             for b, p in zip(bridges, beliefs, strict=True)
         ),
-        node_feature_names=[f"{kind}({name})" for kind in ("p", "log-odds") for name in CLASSES],
+        node_feature_names=[
+            f"{kind} {view} {name}" for kind in ("p", "log-odds") for view in VIEWS for name in CLASSES
+        ],
         edge_feature_names=PAPER_FEATURES + EXTRA_FEATURES if settings.extra else PAPER_FEATURES,
     )
 
 
 def node_features(belief: FloatArray) -> FloatArray:
-    """(V, 22): the distributions and their log-odds, cut off at one in a thousand."""
+    """(V, 44): the distributions and their log-odds, cut off at one in a thousand."""
     p = np.clip(belief, _LEAST, 1.0 - _LEAST)
     return np.concatenate([belief, np.log(p / (1.0 - p))], axis=1)
+
+
+def likeliest(belief: FloatArray) -> IntArray:
+    """(V,) the class of the largest mean probability of both forests."""
+    n = len(CLASSES)
+    return np.asarray((belief[:, :n] + belief[:, n:]).argmax(axis=1))
 
 
 def edgeless(graphs: GraphSet) -> GraphSet:

@@ -13,9 +13,9 @@ class ExperimentSettings:
 
     Parts
         ``scanner``; ``tolerance`` m between touching parts (at least two voxels of the scan); ``per_part`` random
-        points of a part that are described; ``shot_radii`` and ``shape_radii`` m of their features; ``extra``: edge
+        points of a part that are described; ``shot_radius`` and ``shape_radii`` m of their features; ``extra``: edge
         features beyond the three of the paper.
-    Forest
+    Forests
         ``n_trees``, ``per_class`` points of each class, ``least_leaf`` points in a leaf.
     Learning
         ``C``; ``edge_lift`` as in :class:`gapcut.features.FeaturePipeline`.
@@ -26,12 +26,12 @@ class ExperimentSettings:
 
     scanner: ScannerSettings = field(default_factory=ScannerSettings)
     tolerance: float = 0.2
-    per_part: int = 40
-    shot_radii: tuple[float, ...] = (0.4, 1.0)
-    shape_radii: tuple[float, ...] = (0.25, 0.6, 1.5)
+    per_part: int = 30
+    shot_radius: float = 1.0
+    shape_radii: tuple[float, ...] = (0.3, 0.8, 2.0, 5.0)
     extra: bool = True
-    n_trees: int = 60
-    per_class: int = 2000
+    n_trees: int = 50
+    per_class: int = 1500
     least_leaf: int = 3
     C: float = 1.0
     edge_lift: str = "auto"

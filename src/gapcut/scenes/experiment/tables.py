@@ -121,10 +121,11 @@ def headline(results: Sequence[FoldResult]) -> str:
     accuracy, alone = all_scores(results).accuracy, all_scores(results, "node_only").accuracy
     gap = max(r.certificate.relative_gap for r in results)
     bridges = sum(len(r.test) for r in results)
+    which = "a test bridge" if bridges == 1 else f"{bridges} test bridges"
     return (
-        f"{100 * accuracy:.1f} % of the parts of {bridges} test bridges are labelled right, {100 * alone:.1f} % by the "
-        f"same learner without relations between parts. Training is proven to be within {100 * gap:.2g} % of its "
-        f"optimum{' in every fold' if len(results) > 1 else ''}."
+        f"{100 * accuracy:.1f} % of the parts of {which} are labelled right, {100 * alone:.1f} % by the same learner "
+        f"without relations between parts. Training is proven to be within {100 * gap:.2g} % of its optimum"
+        f"{' in every fold' if len(results) > 1 else ''}."
     )
 
 
