@@ -1,9 +1,9 @@
 """Girder bridges: simple spans of steel or prestressed I-girders or steel boxes on piers.
 
 Depths are a little above the least ones of AASHTO LRFD table 2.5.2.6.3-1 (8th ed., simple spans: composite steel
-I-beams 0.040 L overall, precast I-beams 0.045 L): 0.043 L for steel, 0.047 L for concrete, and 0.042 L for steel boxes,
-which the table does not name. Spans of 22 to 46 m, girders 2 to 2.5 m (boxes about 3.8 m) apart, cross frames 6 to 7 m
-apart: typical of highway bridges, by eye.
+I-beams 0.040 L overall, precast I-beams 0.045 L): 0.043 L for steel, 0.047 L for concrete, and 0.042 L for steel
+boxes, which the table does not name. Spans of 22 to 46 m, girders 2 to 2.5 m (boxes about 3.8 m) apart, cross
+frames 6 to 7 m apart: typical of highway bridges, by eye.
 """
 
 from __future__ import annotations
