@@ -93,6 +93,10 @@ def reproduce(
             name="--quick", negative="", help="One fold of coarse scans: 5 bridges to train, 3 to test."
         ),
     ] = False,
+    features: Annotated[
+        str,
+        Parameter(name="--features", help="Of points: both, shot (as in the paper), or shape with heights."),
+    ] = "both",
     paper_edges: Annotated[
         bool,
         Parameter(name="--paper-edges", negative="", help="Only the three edge features of the paper."),
@@ -116,7 +120,15 @@ def reproduce(
     from gapcut.scenes.experiment import ExperimentSettings
 
     settings = ExperimentSettings.quick() if quick else ExperimentSettings()
-    settings = replace(settings, extra=settings.extra and not paper_edges, C=settings.C if C is None else C)
+    views = {"both": ("shot", "shape"), "shot": ("shot",), "shape": ("shape",)}
+    if features not in views:
+        raise ValueError(f"--features {features}: use one of {', '.join(views)}")
+    settings = replace(
+        settings,
+        views=views[features],
+        extra=settings.extra and not paper_edges,
+        C=settings.C if C is None else C,
+    )
     folder = _folder(out)
     document, results = experiment(folder, settings, seed, cache, _workers(jobs), graphs)
     emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))

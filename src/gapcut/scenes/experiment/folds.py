@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class FoldGraphs:
-    """Graphs to train on and to test on, and the test bridges' class distributions (V, 22)."""
+    """Graphs to train on and to test on, and the test bridges' class distributions."""
 
     train: list[int]
     test: list[int]

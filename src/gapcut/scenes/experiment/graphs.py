@@ -9,7 +9,6 @@ import numpy as np
 from gapcut.data import Graph, GraphSet
 from gapcut.scenes.adjacency import EXTRA_FEATURES, PAPER_FEATURES
 from gapcut.scenes.bridges import CLASSES
-from gapcut.scenes.experiment.beliefs import VIEWS
 from gapcut.scenes.experiment.described import DescribedBridge
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.typing import FloatArray, IntArray
@@ -20,7 +19,7 @@ _LEAST = 1e-3  # of a probability, before its logarithm
 def bridge_graphs(
     bridges: Sequence[DescribedBridge], beliefs: Sequence[FloatArray], settings: ExperimentSettings
 ) -> GraphSet:
-    """One graph a bridge; node features are class distributions (V, 22) and their log-odds, node weights are points."""
+    """One graph a bridge; node features are class distributions and their log-odds, node weights are points."""
     classes = np.array(CLASSES)
     return GraphSet(
         (
@@ -35,22 +34,24 @@ def bridge_graphs(
             for b, p in zip(bridges, beliefs, strict=True)
         ),
         node_feature_names=[
-            f"{kind} {view} {name}" for kind in ("p", "log-odds") for view in VIEWS for name in CLASSES
+            f"{kind} {view} {name}"
+            for kind in ("p", "log-odds")
+            for view in settings.views
+            for name in CLASSES
         ],
         edge_feature_names=PAPER_FEATURES + EXTRA_FEATURES if settings.extra else PAPER_FEATURES,
     )
 
 
 def node_features(belief: FloatArray) -> FloatArray:
-    """(V, 44): the distributions and their log-odds, cut off at one in a thousand."""
+    """(V, 2 n): the distributions (V, n) and their log-odds, cut off at one in a thousand."""
     p = np.clip(belief, _LEAST, 1.0 - _LEAST)
     return np.concatenate([belief, np.log(p / (1.0 - p))], axis=1)
 
 
 def likeliest(belief: FloatArray) -> IntArray:
-    """(V,) the class of the largest mean probability of both forests."""
-    n = len(CLASSES)
-    return np.asarray((belief[:, :n] + belief[:, n:]).argmax(axis=1))
+    """(V,) the class of the largest mean probability of all forests."""
+    return np.asarray(belief.reshape(len(belief), -1, len(CLASSES)).sum(axis=1).argmax(axis=1))
 
 
 def edgeless(graphs: GraphSet) -> GraphSet:

@@ -16,7 +16,8 @@ class ExperimentSettings:
         points of a part that are described; ``shot_radius`` and ``shape_radii`` m of their features; ``extra``: edge
         features beyond the three of the paper.
     Forests
-        ``n_trees``, ``per_class`` points of each class, ``least_leaf`` points in a leaf.
+        ``views``: features of points, a forest each, "shot" or "shape" or both; ``n_trees``, ``per_class`` points
+        of each class, ``least_leaf`` points in a leaf.
     Learning
         ``C``; ``edge_lift`` as in :class:`gapcut.features.FeaturePipeline`.
     Folds
@@ -30,6 +31,7 @@ class ExperimentSettings:
     shot_radius: float = 1.0
     shape_radii: tuple[float, ...] = (0.3, 0.8, 2.0, 5.0)
     extra: bool = True
+    views: tuple[str, ...] = ("shot", "shape")
     n_trees: int = 50
     per_class: int = 1500
     least_leaf: int = 3
@@ -57,11 +59,7 @@ class ExperimentSettings:
         return [([i for i in everything if i not in test], test) for test in tests]
 
     def groups(self) -> list[list[int]]:
-        """Groups of bridges of which one at a time is kept from a forest: the test bridges of every fold; single
-        training bridges with ``train``; with two folds, groups that leave some of each type."""
-        if self.train is not None:
-            return [[i] for i in range(self.train)]
+        """Groups of bridges of which one at a time is kept from a forest: the test bridges of every fold. None where
+        there are fewer than three folds: types that occur once must not be kept from a forest."""
         tests = [test for _, test in self.folds()]
-        if len(tests) > 2:
-            return tests
-        return [[i for i in range(self.n_bridges) if (i + i // 5) % 5 == g] for g in range(5)]
+        return tests if len(tests) > 2 else []
