@@ -8,7 +8,7 @@ from gapcut.scenes.bridges.picture import Camera
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _PAPER = np.array([238.0, 242.0, 246.0])
-_REACH = 40.0  # how dark a step in depth becomes
+_REACH = 60.0  # how dark a step in depth becomes
 
 
 def splat(
@@ -53,5 +53,5 @@ def _dome(depth: FloatArray, reach: int) -> FloatArray:
     drop = np.zeros(depth.shape)
     for axis in (0, 1):
         for step in (-reach, reach):
-            drop += np.clip(log - np.roll(log, step, axis), 0.0, 0.02)
-    return np.where(scene, np.exp(-_REACH * drop / 4), 1.0)
+            drop += np.clip(log - np.roll(log, step, axis), 0.0, 0.01)
+    return np.where(scene, np.exp(-_REACH * drop), 1.0)
