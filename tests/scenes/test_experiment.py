@@ -30,7 +30,7 @@ def test_two_bridges_train_and_one_is_labelled_with_a_certificate(tmp_path):
     assert result.certificate.relative_gap <= 0.01
     assert result.nodes.nodes == len(bridges[2].part)
     assert result.points.nodes == bridges[2].weight.sum() == (bridges[2].point_node >= 0).sum()
-    assert "another data set" in markdown_report(bridges, [result])
+    assert "other data" in markdown_report(bridges, [result])
 
     files[0].write_bytes(b"damaged")
     files[1].unlink()

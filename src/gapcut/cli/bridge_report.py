@@ -30,7 +30,7 @@ def write_report(
 ) -> tuple[dict[str, Any], list[str]]:
     """Write everything; the result as a document and the files, the page first.
 
-    ``pictures``: test bridges of the first fold that are drawn. Figures are left out without matplotlib.
+    ``pictures``: how many test bridges of the first fold are drawn, the last ones. Figures are left out without matplotlib.
     """
     from gapcut.scenes.experiment import markdown_report, result_document
 
@@ -93,7 +93,7 @@ def _pictures(
     from gapcut.scenes.experiment.picture import bridge_figure
 
     names = []
-    for number, solution in list(zip(result.test, result.solutions, strict=True))[:most]:
+    for number, solution in list(zip(result.test, result.solutions, strict=True))[-most:]:
         kind, variant = bridge_specs(number + 1)[number]
         figure = bridge_figure(make_bridge(kind, seed, variant), bridges[number], solution.labels)
         save_figure(figure, folder / f"bridge-{kind}.png", dpi=100)

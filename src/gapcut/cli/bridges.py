@@ -90,7 +90,7 @@ def reproduce(
     quick: Annotated[
         bool,
         Parameter(
-            name="--quick", negative="", help="One fold of coarse scans: 5 bridges to train, 3 to test."
+            name="--quick", negative="", help="One fold of coarse scans: 10 bridges to train, 5 to test."
         ),
     ] = False,
     features: Annotated[

@@ -37,7 +37,7 @@ def demo(
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
-    """Generate bridges, scan them, learn from five and label three others: a page to look at.
+    """Generate bridges, scan them, learn from ten and label five others: a page to look at.
 
     Without embreex, which traces the scanner's rays, graphs are drawn by chance instead.
     """

@@ -42,9 +42,9 @@ class ExperimentSettings:
 
     @classmethod
     def quick(cls) -> ExperimentSettings:
-        """One fold: five bridges to train, three to test, coarse scans."""
+        """One fold: ten bridges to train, one of each type to test, coarse scans."""
         scanner = ScannerSettings(angular_step=0.4, max_stations=8, points=60_000, spacing=12.0)
-        return cls(scanner, per_part=25, n_trees=40, per_class=1000, n_bridges=8, train=5)
+        return cls(scanner, per_part=20, n_trees=40, per_class=1000, n_bridges=15, train=10)
 
     def folds(self) -> list[tuple[list[int], list[int]]]:
         """Numbers of the training and of the test bridges of each fold. Raises ValueError for fewer than two."""
