@@ -30,7 +30,8 @@ def write_report(
 ) -> tuple[dict[str, Any], list[str]]:
     """Write everything; the result as a document and the files, the page first.
 
-    ``pictures``: how many test bridges of the first fold are drawn, the last ones. Figures are left out without matplotlib.
+    ``pictures``: how many test bridges of the first fold are drawn, the last ones. Figures are left out without
+    matplotlib.
     """
     from gapcut.scenes.experiment import markdown_report, result_document
 
