@@ -235,8 +235,9 @@ def test_check_says_when_time_ran_out_or_the_data_differ(folder, run):
 # ---- demo
 
 
-def test_demo(tmp_path, run):
+def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr("gapcut.cli.demo.find_spec", lambda name: None)
     report = as_json(run, "demo", "--out", tmp_path / "report", "--jobs", 1)
     written = sorted(os.listdir(tmp_path / "report"))
     assert written == ["confusion.png", "convergence.png", "model.gapcut", "weights.png"]
