@@ -36,9 +36,7 @@ def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> No
     write_container(path, *pack_model(model, params))
 
 
-def pack_model(
-    model: FittedModel, params: Mapping[str, Any]
-) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Arrays and document of a model, for a file of its own or a part of a larger one."""
     arrays, pipeline = model.pipeline.to_state()
     kept = {name: _plain(value) for name, value in params.items() if _is_plain(value)}
@@ -65,7 +63,9 @@ def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
     """
     arrays, document = read_container(path)
     if "kind" in document:
-        raise ModelFileError(f"{path}: this is a model of {document['kind']!s:.20}, not of graphs: use gapcut label")
+        raise ModelFileError(
+            f"{path}: this is a model of {document['kind']!s:.20}, not of graphs: use gapcut label"
+        )
     version = document.get("format")
     if version != FORMAT or isinstance(version, bool):
         raise ModelFileError(

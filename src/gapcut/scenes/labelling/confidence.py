@@ -37,8 +37,8 @@ def label_probabilities(flips: FloatArray, temperature: float) -> FloatArray:
 
 
 def fit_temperature(flips: FloatArray, truth: IntArray, weights: FloatArray) -> float:
-    """The temperature, of 121 between 0.001 and 1000 spaced evenly in the logarithm, that makes the true labels most likely
-    (Guo et al., On calibration of modern neural networks, ICML 2017). Nodes with negative truth do not count."""
+    """The temperature, of 121 between 0.001 and 1000 spaced evenly in the logarithm, that makes the true labels most
+    likely (Guo et al., On calibration of modern neural networks, ICML 2017). Nodes with negative truth do not count."""
     known = truth >= 0
     flips, truth, weights = flips[known], truth[known], weights[known]
     if not len(truth):
@@ -48,5 +48,7 @@ def fit_temperature(flips: FloatArray, truth: IntArray, weights: FloatArray) -> 
     for t in _TEMPERATURES:
         scaled = -flips / t
         top = scaled.max(axis=1)
-        losses.append(weights @ (top + np.log(np.exp(scaled - top[:, None]).sum(axis=1)) - scaled[rows, truth]))
+        losses.append(
+            weights @ (top + np.log(np.exp(scaled - top[:, None]).sum(axis=1)) - scaled[rows, truth])
+        )
     return float(_TEMPERATURES[int(np.argmin(losses))])

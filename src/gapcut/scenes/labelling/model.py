@@ -45,13 +45,20 @@ class LabelledScan:
     seconds: dict[str, float]
 
     def on(self, cloud: PointCloud, names: Mapping[int, str]) -> PointCloud:
-        """The cloud with label, segment and confidence of every point; labels it had before become ``truth``."""
+        """The cloud with label, segment and confidence of every point.
+
+        Labels it had before become ``truth``, by name: a label that is called as one of ``names`` gets its number,
+        any other a number that is not among ``names``.
+        """
         extra = {k: v for k, v in cloud.extra.items() if k not in (CONFIDENCE, TRUTH)}
+        all_names = dict(names)
         if cloud.labels is not None:
-            extra[TRUTH] = cloud.labels.astype(np.int32)
+            truth, more = renumber_labels(cloud, names)
+            extra[TRUTH] = truth
+            all_names |= more
         return cloud.replace(
             labels=self.labels,
-            label_names={**cloud.label_names, **names},
+            label_names=all_names,
             segments=self.segments,
             extra={**extra, CONFIDENCE: self.confidence},
         )
@@ -142,6 +149,27 @@ class SceneModel:
             raise ModelFileError(f"{path}: a newer format than gapcut {__version__} knows: update gapcut")
         with blame(place):
             return _unpack(cls, arrays, document)
+
+
+def renumber_labels(cloud: PointCloud, names: Mapping[int, str]) -> tuple[Int32Array, dict[int, str]]:
+    """(N,) the labels of a cloud in the numbers of ``names``, matched by name, and names of those not among them."""
+    if cloud.labels is None:
+        raise ValueError("the cloud has no labels to renumber")
+    number_of = {name: number for number, name in names.items()}
+    free = max(number_of.values(), default=-1) + 1
+    values, place = np.unique(cloud.labels, return_inverse=True)
+    more: dict[int, str] = {}
+    numbers = []
+    for value in values.tolist():
+        name = cloud.name_of(value)
+        if value == NO_LABEL or name in number_of:
+            numbers.append(NO_LABEL if value == NO_LABEL else number_of[name])
+            continue
+        number = value if value not in names and value not in more else free
+        more[number] = name
+        free = max(free, number + 1)
+        numbers.append(number)
+    return np.asarray(numbers, dtype=np.int32)[place], more
 
 
 def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[str, Any]) -> SceneModel:

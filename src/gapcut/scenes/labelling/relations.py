@@ -92,7 +92,7 @@ def relate(
         count[u] / (count[u] + count[v]),
         np.minimum(distribution[u], distribution[v]).sum(axis=1),
     ]
-    names = EDGE_FEATURES
+    names: tuple[str, ...] = EDGE_FEATURES
     if extra.shape[1]:
         features.append(np.maximum(1.0 - np.abs(extra[u] - extra[v]).mean(axis=1), 0.0))
         names = (*names, "likeness")

@@ -154,7 +154,9 @@ def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
     for channel in channels:
         given = getattr(cloud, channel)
         if given is None:
-            raise ValueError(f"{cloud.name or 'the scan'} has no {channel}, but the model was trained with it")
+            raise ValueError(
+                f"{cloud.name or 'the scan'} has no {channel}, but the model was trained with it"
+            )
         if channel == "intensity":
             low = float(given.min())
             top = max(float(np.quantile(given, 0.95)) - low, 1e-12)

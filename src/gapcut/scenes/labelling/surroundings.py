@@ -104,7 +104,12 @@ def columns(xyz: FloatArray, height: FloatArray, size: float) -> Float32Array:
     z = xyz[order, 2]
     span = (z[start + count - 1] - z[start])[column]
     number = count[column]
-    out = [height, span, rank / number, np.minimum(number * (size / 4) / np.maximum(span, size / 4), 16.0) / 16.0]
+    out = [
+        height,
+        span,
+        rank / number,
+        np.minimum(number * (size / 4) / np.maximum(span, size / 4), 16.0) / 16.0,
+    ]
     return np.column_stack(out).astype(np.float32)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from gapcut import _core
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import FloatArray, Int32Array, IntArray
 
 _CHUNK = 500_000
 
@@ -19,7 +19,7 @@ class Thinned:
     kept one."""
 
     rows: IntArray
-    keeper: IntArray
+    keeper: Int32Array
 
 
 def thin(xyz: FloatArray, size: float, n_threads: int = 1) -> Thinned:

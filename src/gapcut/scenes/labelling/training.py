@@ -20,7 +20,7 @@ from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.trees import TreeForest
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,14 @@ def label_codes(cloud: PointCloud, numbers: Sequence[int]) -> IntArray:
 
 
 def grow_forest(
-    scans: Sequence[SegmentedScan], take: Sequence[FloatArray], n_classes: int, options: TrainingOptions
+    scans: Sequence[SegmentedScan], take: Sequence[BoolArray], n_classes: int, options: TrainingOptions
 ) -> TreeForest:
     """A forest on sampled, labelled points of the segments where ``take`` (one mask a scan) is true."""
     rng = np.random.default_rng(options.seed)
     usable, codes = [], []
     for scan, mask in zip(scans, take, strict=True):
         code = scan.labels[scan.kept[scan.sample]]
-        rows = np.flatnonzero((code >= 0) & np.asarray(mask)[scan.segment[scan.sample]])
+        rows = np.flatnonzero((code >= 0) & mask[scan.segment[scan.sample]])
         usable.append(rows)
         codes.append(code[rows])
     counts = np.bincount(np.concatenate(codes), minlength=n_classes)

@@ -65,7 +65,9 @@ class TreeForest:
         """(M, K) mean class distribution of the leaves that the rows (M, n_features) end in."""
         values = np.ascontiguousarray(rows, dtype=np.float32)
         if values.ndim != 2 or values.shape[1] != self.n_features:
-            raise ValueError(f"rows have shape {values.shape}, but the forest takes {self.n_features} features")
+            raise ValueError(
+                f"rows have shape {values.shape}, but the forest takes {self.n_features} features"
+            )
         out: Float32Array = _core.forest_distributions(
             self.root, self.feature, self.left, self.right, self.threshold, self.value, values, n_threads
         )
