@@ -38,17 +38,22 @@ def label_probabilities(flips: FloatArray, temperature: float) -> FloatArray:
 
 def fit_temperature(flips: FloatArray, truth: IntArray, weights: FloatArray) -> float:
     """The temperature, of 121 between 0.001 and 1000 spaced evenly in the logarithm, that makes the true labels most
-    likely (Guo et al., On calibration of modern neural networks, ICML 2017). Nodes with negative truth do not count."""
+    likely (Guo et al., On calibration of modern neural networks, ICML 2017).
+
+    As in Platt scaling, the other labels are taken for true with a share of 1 / (n + 2) together, n the number of nodes:
+    labels that were all right on n nodes are no proof of certainty. Nodes with negative truth do not count.
+    """
     known = truth >= 0
     flips, truth, weights = flips[known], truth[known], weights[known]
     if not len(truth):
         return 1.0
-    rows = np.arange(len(truth))
+    rows, doubt = np.arange(len(truth)), 1.0 / (len(truth) + 2)
     losses = []
     for t in _TEMPERATURES:
         scaled = -flips / t
         top = scaled.max(axis=1)
-        losses.append(
-            weights @ (top + np.log(np.exp(scaled - top[:, None]).sum(axis=1)) - scaled[rows, truth])
-        )
+        total = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
+        right = scaled[rows, truth]
+        others = (scaled.sum(axis=1) - right) / max(1, flips.shape[1] - 1)
+        losses.append(weights @ (total - (1.0 - doubt) * right - doubt * others))
     return float(_TEMPERATURES[int(np.argmin(losses))])

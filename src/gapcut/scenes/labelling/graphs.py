@@ -56,20 +56,3 @@ def node_names(class_names: Sequence[str], channels: Sequence[str]) -> list[str]
 def edge_names(channels: Sequence[str]) -> list[str]:
     """Names of the edge features."""
     return [*EDGE_FEATURES, *(["likeness"] if channels else [])]
-
-
-def folds_of_segments(scans: Sequence[SegmentedScan], n_folds: int) -> list[IntArray]:
-    """The fold of every segment of every scan: whole scans where there are as many as folds, else slabs across the
-    longer horizontal side of each scan, with as many segments each."""
-    if len(scans) >= n_folds:
-        return [np.full(scan.n_segments, i % n_folds) for i, scan in enumerate(scans)]
-    slabs = -(-n_folds // len(scans))
-    return [i * slabs + _slabs(scan, slabs) for i, scan in enumerate(scans)]
-
-
-def _slabs(scan: SegmentedScan, n: int) -> IntArray:
-    centre = scan.table.shapes.centre[:, :2]
-    along = centre[:, int(np.argmax(np.ptp(centre, axis=0)))]
-    rank = np.empty(len(along), dtype=np.int64)
-    rank[np.argsort(along, kind="stable")] = np.arange(len(along))
-    return rank * n // max(1, len(along))

@@ -22,7 +22,7 @@ COLUMN_FEATURES = ("height above ground", "column height", "column share below",
 """Features of a point from the points above and below it; see :func:`columns`."""
 
 _CHUNK = 65_536
-_MOST_CELLS = 16_000_000
+_MOST_CELLS = 4_000_000
 
 
 def shapes_at_scale(
@@ -69,7 +69,7 @@ def _shape(centre: FloatArray, around: FloatArray, size: float) -> FloatArray:
 def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
     """(N,) metres above the ground, at least 0: see :func:`gapcut.scenes.points.height_above_ground`.
 
-    Squares become wider where the extent of the points would need more than 16 million of them.
+    Squares become wider where the extent of the points would need more than 4 million of them.
     """
     low = xyz[:, :2].min(axis=0)
     extent = xyz[:, :2].max(axis=0) - low

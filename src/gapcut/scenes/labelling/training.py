@@ -13,14 +13,13 @@ from gapcut.engines import thread_count
 from gapcut.estimator import StructuredSVM
 from gapcut.learners.base import Callback
 from gapcut.scenes.clouds import PointCloud
-from gapcut.scenes.forest import segment_means
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
-from gapcut.scenes.labelling.graphs import edge_names, folds_of_segments, node_names, scan_graph
+from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_distribution, scan_graph
 from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.trees import TreeForest
-from gapcut.typing import BoolArray, FloatArray, IntArray
+from gapcut.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,8 @@ def train_scenes(
 ) -> TrainedScenes:
     """Learn to label from labelled scans.
 
+    Fewer scans than folds are cut into slabs first (:func:`cut_scan`), so that every fold has some of each class.
+
     Raises ValueError: no scans, a scan without labels, labels whose names differ from scan to scan, fewer than two
     classes, a channel that a scan lacks.
     """
@@ -75,6 +76,7 @@ def train_scenes(
     sizes = (settings or SceneSettings()).for_scans([cloud.local for cloud in clouds])
     threads = thread_count(wanted.n_jobs)
     clock.begin("segments and features")
+    clouds = [part for cloud in clouds for part in cut_scan(cloud, -(-wanted.folds // len(clouds)))]
     scans = []
     for i, cloud in enumerate(clouds):
         tell(f"scan {i + 1} of {len(clouds)}: segments and features")
@@ -82,8 +84,7 @@ def train_scenes(
     clock.begin("forests")
     held = held_out_distributions(scans, len(numbers), wanted, tell)
     tell("forest of all scans")
-    everything = [np.ones(scan.n_segments, dtype=bool) for scan in scans]
-    forest = grow_forest(scans, everything, len(numbers), wanted)
+    forest = grow_forest(scans, len(numbers), wanted)
     clock.begin("learning")
     tell("learning")
     graphs = training_graphs(scans, held, sizes.lengths["voxel"], list(names.values()), channels, wanted)
@@ -134,15 +135,26 @@ def label_codes(cloud: PointCloud, numbers: Sequence[int]) -> IntArray:
     return np.where(known[place] == cloud.labels, place, -1)
 
 
-def grow_forest(
-    scans: Sequence[SegmentedScan], take: Sequence[BoolArray], n_classes: int, options: TrainingOptions
-) -> TreeForest:
-    """A forest on sampled, labelled points of the segments where ``take`` (one mask a scan) is true."""
+def cut_scan(cloud: PointCloud, parts: int) -> list[PointCloud]:
+    """The scan in slabs across its longer horizontal side, with as many labelled points each."""
+    known = np.flatnonzero(cloud.labelled)
+    if parts < 2 or len(known) < 100 * parts:
+        return [cloud]
+    axis = int(np.argmax(np.ptp(cloud.xyz[:, :2], axis=0)))
+    along = cloud.xyz[:, axis]
+    ends = np.quantile(along[known], np.linspace(0, 1, parts + 1)[1:-1])
+    slab = np.searchsorted(ends, along, side="right")
+    slabs = [cloud.select(slab == i) for i in range(parts) if (slab[known] == i).any()]
+    return [s.replace(name=f"{cloud.name or 'scan'}, part {i + 1}") for i, s in enumerate(slabs)]
+
+
+def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions) -> TreeForest:
+    """A forest on sampled, labelled points of the scans."""
     rng = np.random.default_rng(options.seed)
     usable, codes = [], []
-    for scan, mask in zip(scans, take, strict=True):
+    for scan in scans:
         code = scan.labels[scan.kept[scan.sample]]
-        rows = np.flatnonzero((code >= 0) & mask[scan.segment[scan.sample]])
+        rows = np.flatnonzero(code >= 0)
         usable.append(rows)
         codes.append(code[rows])
     counts = np.bincount(np.concatenate(codes), minlength=n_classes)
@@ -167,24 +179,19 @@ def grow_forest(
 def held_out_distributions(
     scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions, say: Say
 ) -> list[FloatArray]:
-    """(S, K) class distributions of every scan's segments by forests that have not seen their fold.
+    """(S, K) class distributions of every scan's segments by forests that have not seen the scan.
 
     A forest is sure of points it was grown on: learned from those, edges would count for little.
     """
-    folds = folds_of_segments(scans, options.folds)
-    out = [np.zeros((scan.n_segments, n_classes)) for scan in scans]
-    numbers = sorted({int(f) for fold in folds for f in np.unique(fold)})
-    for done, f in enumerate(numbers):
-        say(f"forest {done + 1} of {len(numbers)} for held-out scans")
-        forest = grow_forest(scans, [fold != f for fold in folds], n_classes, options)
-        for scan, fold, result in zip(scans, folds, out, strict=True):
-            owner = scan.segment[scan.sample]
-            rows = np.flatnonzero(fold[owner] == f)
-            if not len(rows):
-                continue
-            found = forest.distributions(scan.forest_rows(rows), thread_count(options.n_jobs))
-            inside, place = np.unique(owner[rows], return_inverse=True)
-            result[inside] = segment_means(found, place, len(inside))
+    folds = min(options.folds, len(scans))
+    if folds < 2:
+        raise ValueError("one small scan is too little to learn from: give several scans, or a larger one")
+    out = [np.empty((0, n_classes))] * len(scans)
+    for f in range(folds):
+        say(f"forest {f + 1} of {folds} for held-out scans")
+        forest = grow_forest([s for i, s in enumerate(scans) if i % folds != f], n_classes, options)
+        for i in range(f, len(scans), folds):
+            out[i] = scan_distribution(scans[i], forest, thread_count(options.n_jobs))
     return out
 
 
