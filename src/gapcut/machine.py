@@ -20,10 +20,10 @@ from gapcut.data import GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.inference import Energy, Solution
 from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError
+from gapcut.model.container import ModelFileError, write_container
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
-from gapcut.model.storage import read_model, read_param, write_model
+from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
 from gapcut.model.training import build_problem, learn, learn_path, learn_warm, training_set
 from gapcut.typing import AnyArray, FloatArray
 
@@ -187,10 +187,7 @@ class Machine:
         Parameters are those of the fit; what is not plain data (a callback, a RandomState) is left out.
         Raises ValueError for labels that are not int, str, bool or float.
         """
-        model = self._fitted()
-        write_model(
-            Path(path), model, {**self._fit_params, "inference": self.inference, "n_jobs": self.n_jobs}
-        )
+        write_container(Path(path), *self.to_state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -198,15 +195,29 @@ class Machine:
         altered.
         """
         model, params = read_model(Path(path))
-        unknown = sorted(set(params) - set(cls._parameter_names()))
         try:
-            if unknown:
-                raise ValueError(f"unknown parameter {unknown[0]!r}")
-            estimator = cls(**{name: read_param(value) for name, value in params.items()})
-            estimator._settings()
+            return cls._of(model, params)
         except (ValueError, TypeError, RecursionError) as error:
             raise ModelFileError(f"{path}: not a valid model ({error})") from None
+
+    @classmethod
+    def _of(cls, model: FittedModel, params: dict[str, Any]) -> Self:
+        unknown = sorted(set(params) - set(cls._parameter_names()))
+        if unknown:
+            raise ValueError(f"unknown parameter {unknown[0]!r}")
+        estimator = cls(**{name: read_param(value) for name, value in params.items()})
+        estimator._settings()
         return estimator._adopt(model)
+
+    def to_state(self) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+        """Arrays and a JSON-able document: what :meth:`save` writes, to be part of another file."""
+        params = {**self._fit_params, "inference": self.inference, "n_jobs": self.n_jobs}
+        return pack_model(self._fitted(), params)
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, AnyArray], document: dict[str, Any]) -> Self:
+        """Back from :meth:`to_state`. Raises ValueError and its kin for anything else."""
+        return cls._of(*unpack_model(arrays, document))
 
     # The fitted state is one value; the attributes with an underscore are views of it.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapcut.comparison.folds import Comparison, Row
-from gapcut.report.figures import _BLUE, _GREY, _INK, _ORANGE, _new_figure, _plain_log_ticks, _quiet
+from gapcut.report.figures import _BLUE, _GREY, _INK, _ORANGE, _plain_log_ticks, _quiet, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy and training time") -> Figure:
     """Means with the spread over folds; blue: certified in every fold, orange: a proven gap, grey: nothing proven."""
     rows = comparison.rows
-    figure = _new_figure(10.0, 1.7 + 0.42 * len(rows))
+    figure = new_figure(10.0, 1.7 + 0.42 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, column, scale in ((left, "accuracy", 100.0), (right, "cpu_seconds", 1.0)):
         _quiet(axes)
