@@ -4,7 +4,7 @@ __version__ = "0.1.0"
 
 from gapcut import datasets
 from gapcut.certificates import Certificate
-from gapcut.data import Graph, GraphError, GraphSet
+from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.model import ModelFileError
@@ -12,6 +12,7 @@ from gapcut.selection import PathScores, cross_validate_path
 
 __all__ = [
     "Certificate",
+    "CliqueSet",
     "Energy",
     "EnergyFileError",
     "Graph",
