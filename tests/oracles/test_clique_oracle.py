@@ -26,11 +26,11 @@ def random_weights(rng: np.random.Generator, problem: LearningProblem) -> np.nda
     return w * (rng.random() < 0.95)
 
 
-@pytest.mark.parametrize("persistency", [True, False])
-def test_equals_enumeration_on_random_graphs(persistency: bool) -> None:
+@pytest.mark.parametrize(("persistency", "rounds"), [(True, N_RANDOM), (False, 150)])
+def test_equals_enumeration_on_random_graphs(persistency: bool, rounds: int) -> None:
     rng = np.random.default_rng(0)
     cuts = won = 0
-    for _ in range(N_RANDOM):
+    for _ in range(rounds):
         problem, graphs, labels = clique_problem(rng)
         w = random_weights(rng, problem)
         oracle = CutOracle(problem, persistency=persistency)
@@ -48,7 +48,7 @@ def test_equals_enumeration_on_random_graphs(persistency: bool) -> None:
         without[problem.core.coordinates >= problem.core.pairwise_end] = 0.0
         won += best > (losses - planes @ without).max() + 1e-9 * scale
     assert cuts > 50
-    assert won > 100, "cliques decided too few of these instances for this test to mean something"
+    assert won > rounds / 10, "cliques decided too few of these instances for this test to mean something"
 
 
 def test_brute_oracle_of_the_package_agrees() -> None:
@@ -116,7 +116,13 @@ def test_refusals_name_the_culprit() -> None:
     def packed(features: float, **box: np.ndarray) -> LearningProblem:
         graph = Graph(np.ones((3, 1)), None, cliques=[CliqueSet([[0, 1, 2]], [[features]])])
         return learning_problem(
-            [graph], [np.zeros(3, dtype=int)], n_labels=1, C=1.0, loss_scale=1.0, tuples=[np.zeros((1, 3), int)], **box
+            [graph],
+            [np.zeros(3, dtype=int)],
+            n_labels=1,
+            C=1.0,
+            loss_scale=1.0,
+            tuples=[np.zeros((1, 3), int)],
+            **box,
         )
 
     with pytest.raises(ValueError, match=r"graph 0, clique group 0, clique 0, feature 0 is -0\.5"):

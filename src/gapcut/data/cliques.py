@@ -167,7 +167,9 @@ def _node_rows(value: Any) -> IntArray:
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
         at = int(np.argmax(twice))
-        raise GraphError(f"clique {at} is {_listed(rows[at])}, which holds a node twice: nodes must be distinct")
+        raise GraphError(
+            f"clique {at} is {_listed(rows[at])}, which holds a node twice: nodes must be distinct"
+        )
     return rows
 
 
@@ -185,7 +187,9 @@ def _features(value: Any, n_cliques: int) -> FloatArray:
 def _tuples(value: Any, order: int) -> Tuples:
     if isinstance(value, str):
         if value not in ("all", "equal"):
-            raise GraphError(f"tuples={value!r} is unknown: use 'all', 'equal', or a list of tuples of {order} labels")
+            raise GraphError(
+                f"tuples={value!r} is unknown: use 'all', 'equal', or a list of tuples of {order} labels"
+            )
         return value
     try:
         rows = [tuple(_plain(label) for label in row) for row in value]
@@ -194,13 +198,17 @@ def _tuples(value: Any, order: int) -> Tuples:
     seen = set()
     for t, row in enumerate(rows):
         if len(row) != order or isinstance(value[t], str):
-            raise GraphError(f"tuple {t} is {value[t]!r}, but the cliques have {order} nodes: give {order} labels")
+            raise GraphError(
+                f"tuple {t} is {value[t]!r}, but the cliques have {order} nodes: give {order} labels"
+            )
         try:
             known = row in seen
         except TypeError:
             raise GraphError(f"tuple {t} holds a value that cannot be hashed: {row!r:.80}") from None
         if known or None in row:
-            reason = "holds None, which is no label" if None in row else "is named twice: tuples must be distinct"
+            reason = (
+                "holds None, which is no label" if None in row else "is named twice: tuples must be distinct"
+            )
             raise GraphError(f"tuple {t}, {row!r:.80}, {reason}")
         seen.add(row)
     if not rows:

@@ -95,7 +95,10 @@ class Graph:
         return Graph(**{argument: changes.get(argument, getattr(self, argument)) for argument in _ARGUMENTS})
 
     def with_features(
-        self, node_features: Any = None, edge_features: Any = None, cliques: tuple[CliqueSet, ...] | None = None
+        self,
+        node_features: Any = None,
+        edge_features: Any = None,
+        cliques: tuple[CliqueSet, ...] | None = None,
     ) -> Graph:
         """The same graph under other features (None keeps them): what a feature step returns. ``cliques``: those of
         this graph (:meth:`CliqueSet.with_features`)."""

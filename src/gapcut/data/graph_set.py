@@ -188,7 +188,7 @@ def _agreeing(graphs: list[Graph]) -> list[Graph]:
 
 
 def _agreeing_cliques(graphs: list[Graph]) -> list[Graph]:
-    """The graphs, those without clique groups given empty ones of the others' kinds; the first that differs is named."""
+    """The graphs, those without clique groups given empty ones like the others'; the first that differs is named."""
     first = next((i for i, g in enumerate(graphs) if g.cliques), None)
     if first is None:
         return graphs
@@ -206,6 +206,7 @@ def _agreeing_cliques(graphs: list[Graph]) -> list[Graph]:
             difference = own.difference(other)
             if difference is not None:
                 raise GraphError(
-                    f"clique group {g} has {difference.format(whose)}: all graphs need the same", place(i, graph.name)
+                    f"clique group {g} has {difference.format(whose)}: all graphs need the same",
+                    place(i, graph.name),
                 )
     return graphs

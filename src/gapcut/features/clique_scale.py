@@ -69,7 +69,9 @@ class CliqueColumns(Step):
         if not graph.cliques:
             return graph
         return graph.with_features(
-            cliques=tuple(self._transformed(cliques, g, graph.name) for g, cliques in enumerate(graph.cliques))
+            cliques=tuple(
+                self._transformed(cliques, g, graph.name) for g, cliques in enumerate(graph.cliques)
+            )
         )
 
     def _transformed(self, cliques: CliqueSet, g: int, name: str | None) -> CliqueSet:
@@ -102,7 +104,9 @@ class CliqueColumns(Step):
         sizes = np.array([len(names) for names in columns.cliques], dtype=np.int64)
         same = len({len(getattr(self, name)) for name in self.learned}) == 1
         self._demand(same, "its arrays differ in length")
-        self._demand(all(a.dtype.kind == "i" for a in (self.group, self.source, self.part)), "an index is no integer")
+        self._demand(
+            all(a.dtype.kind == "i" for a in (self.group, self.source, self.part)), "an index is no integer"
+        )
         legal = (self.group >= 0) & (self.group < len(sizes)) & (np.diff(self.group, prepend=0) >= 0)
         self._demand(bool(legal.all()), "group does not index the clique groups in order")
         within = (self.source >= 0) & (self.source < sizes[self.group])

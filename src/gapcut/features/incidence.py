@@ -25,7 +25,9 @@ class Incidence(Step):
     With them a sign constraint on pairwise weights costs no expressiveness: adding ``m_d`` to every pairwise
     weight of feature d and ``-m_d / 2`` to every unary weight of ``out_d`` and ``in_d`` leaves the score of
     every labeling as it was; likewise ``m_d`` to the weights of all ``K^d`` label tuples of cliques of d nodes, and
-    ``-m_d / d`` to every unary weight of ``at_{1,d}, ..., at_{d,d}``. ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum;
+    ``-m_d / d`` to every unary weight of ``at_{1,d}, ..., at_{d,d}``.
+
+    ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum;
     ``"standard"`` also divides by its standard deviation. (Centred, the identity holds up to a constant for
     each graph.)
     """

@@ -43,8 +43,8 @@ def check_cliques(learner: str, oracle: str) -> None:
     """Raises ValueError with the reason where the two do not take terms over three nodes and more."""
     if oracle not in CLIQUE_ORACLES:
         raise ValueError(
-            f"oracle={oracle!r} is not compatible with cliques: it takes unary and pairwise terms only; use oracle='cut', "
-            "or graphs without cliques"
+            f"oracle={oracle!r} is not compatible with cliques: it takes unary and pairwise terms only; "
+            "use oracle='cut', or graphs without cliques"
         )
     if learner == "primal-dual":
         raise ValueError(

@@ -157,7 +157,9 @@ def _read_cliques(
             raise ValueError(f"array 'clique_tuples.{g}' is no table of tuples of {order} labels")
         if ((tuples < 0) | (tuples >= n_labels)).any() or len(np.unique(tuples, axis=0)) < len(tuples):
             raise ValueError(f"array 'clique_tuples.{g}' holds an illegal label or a tuple twice")
-        groups.append(CliqueWeights(tuples, _weights(arrays, f"clique_weights.{g}", (len(tuples), len(columns)))))
+        groups.append(
+            CliqueWeights(tuples, _weights(arrays, f"clique_weights.{g}", (len(tuples), len(columns))))
+        )
     return tuple(groups)
 
 

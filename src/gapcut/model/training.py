@@ -11,10 +11,10 @@ import numpy as np
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
+from gapcut.inference import CliqueWeights
 from gapcut.learners import Block, CuttingPlane, FrankWolfe, PrimalDual, Subgradient
 from gapcut.learners.base import Learner, LearnResult
 from gapcut.model.domain import WeightShape, weight_box
-from gapcut.inference import CliqueWeights
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
 from gapcut.model.pairing import takes_any_sign

@@ -33,8 +33,8 @@ class CutOracle:
     def __init__(self, problem: LearningProblem, n_threads: int = 1, *, persistency: bool = True) -> None:
         if np.any(problem.lower[problem.unary_count :] < 0.0):
             raise ValueError(
-                "oracle='cut' is exact only for pairwise and clique weights >= 0, but the weight domain allows negative ones: "
-                "use nonnegative='pairwise', or freeze those weights at a value >= 0"
+                "oracle='cut' is exact only for pairwise and clique weights >= 0, but the weight domain allows "
+                "negative ones: use nonnegative='pairwise', or freeze those weights at a value >= 0"
             )
         self._problem = problem
         self._native = _core.CutOracle(problem.core, n_threads)

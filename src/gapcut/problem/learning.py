@@ -23,9 +23,9 @@ class LearningProblem:
     r"""``min_w 1/2 |w|^2 + C/n sum_i max_z [Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]`` over a box.
 
     Weights are compact vectors of length ``dim``: the coordinates of
-    ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]`` that can differ from zero. ``lower`` and ``upper`` hold the box,
-    one entry a coordinate: (-inf, inf) is free, (0, inf) sign constrained (the set P of the paper), (v, v)
-    frozen at v.
+    ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]`` that can differ from zero.
+    ``lower`` and ``upper`` hold the box, one entry a coordinate: (-inf, inf) is free, (0, inf) sign
+    constrained (the set P of the paper), (v, v) frozen at v.
 
     The dual of any set of planes ``h_t, d_t`` needs only the box (Eq. 21 of the supplement): with
     ``x = sum a_t h_t``, ``w = clamp(x)`` and the dual value is ``sum a_t d_t - conjugate(x)``.
