@@ -119,13 +119,16 @@ void Closure::solve_components() {
     }
 }
 
-// Calls f(j, half of b, the rest) for every pair of member i with a later member j of the component at hand.
+// Calls f(j, c, c') for every pair of member i with a later member j of the component at hand: half of b each, but all of it
+// for the variable of a clique, which so becomes a source of g that needs its members (and members need nothing of it).
 template <class F>
 void Closure::for_core_pairs(std::int32_t i, F&& f) const {
     const auto node = member_[i];
     for (auto p = first_[node]; p < first_[node + 1]; ++p) {
         const auto [other, b] = neighbours_[p];
-        if (state_[other] == kOpen && place_[other] > i && b != 0) f(place_[other], b / 2, b - b / 2);
+        if (state_[other] != kOpen || place_[other] <= i || b == 0) continue;
+        const std::int64_t half = other >= n_given_ ? 0 : node >= n_given_ ? b : b / 2;
+        f(place_[other], half, b - half);
     }
 }
 
