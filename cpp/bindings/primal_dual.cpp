@@ -79,6 +79,9 @@ void bind_primal_dual(nb::module_& m) {
         .def("__init__",
              [](PrimalDual* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, double C,
                 const PrimalDualSettings& settings, int threads) {
+                 if (!p.cliques.empty())
+                     throw std::invalid_argument("learner='primal-dual' takes unary and pairwise terms only, but the problem has "
+                                                 "cliques: use learner='block' (or 'auto')");
                  new (self) PrimalDual(p, span(lower), span(upper), C, settings, threads);
              },
              "problem"_a, "lower"_a, "upper"_a, "C"_a, "settings"_a, "threads"_a, nb::keep_alive<1, 2>())

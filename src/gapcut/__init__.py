@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 from gapcut import datasets
 from gapcut.certificates import Certificate
-from gapcut.data import Graph, GraphError, GraphSet
+from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.model import ModelFileError
 
@@ -39,6 +39,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Certificate",
+    "CliqueSet",
     "Energy",
     "EnergyFileError",
     "Graph",

@@ -19,7 +19,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         1/2 |w|^2 + C/n sum_i max_z [loss(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]      pairwise weights >=
         0
 
-    where ``z`` runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut a graph (the problem
+    (and of cliques, ``sum_c w^{y_c} . phi(c)``, where graphs have them; clique weights are >= 0 as well), where ``z``
+    runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut a graph (the problem
     is called "relaxed binary" in the certificate).
 
     **What C means.** ``C`` weighs the *mean* over the ``n`` training graphs of the slack, and the loss of a
@@ -41,7 +42,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     eps : float > 0, optional
         Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
     learner : {"auto", "primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
-        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle. ``primal-dual``:
+        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle and for graphs with cliques.
+        ``primal-dual``:
         first-order steps on the tight relaxation, certified by the exact oracle.
         ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
@@ -102,6 +104,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     unary_, pairwise_ : (K, Dn), (K, K, De) arrays
         Learned weights over the features after the feature steps, named by ``pipeline_.node_names`` and
         ``pipeline_.edge_names``; ``pairwise_[k, l]`` belongs to edges from label k to label l.
+    cliques_ : tuple of ((T, d), (T, D)) arrays
+        For each clique group the label tuples and their weights, columns named by ``pipeline_.clique_names``.
     certificate_ : :class:`gapcut.certificates.Certificate`
         lower <= optimum <= objective of this model <= upper, and the status.
     history_ : tuple of :class:`gapcut.learners.base.Record`

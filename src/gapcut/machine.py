@@ -147,7 +147,7 @@ class Machine:
         return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
 
     def energy(self, graph: Any) -> Energy:
-        """Unary and pairwise tables of the learned model on one graph; label k stands for ``classes_[k]``."""
+        """Unary, pairwise and clique tables of the learned model on one graph; label k stands for ``classes_[k]``."""
         return self._fitted().energy(self._raw([graph])[0])
 
     def score(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> float:
@@ -232,6 +232,11 @@ class Machine:
     @property
     def pairwise_(self) -> FloatArray:
         return self._fitted("pairwise_").pairwise
+
+    @property
+    def cliques_(self) -> tuple[tuple[AnyArray, FloatArray], ...]:
+        model = self._fitted("cliques_")
+        return tuple((model.coder.decode(group.tuples), group.weights) for group in model.cliques)
 
     @property
     def certificate_(self) -> Certificate:

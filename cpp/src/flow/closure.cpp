@@ -7,11 +7,21 @@
 namespace gapcut {
 
 void Closure::reset(std::int32_t n_variables) {
-    n_ = n_variables;
+    n_ = n_given_ = n_variables;
     gain_.assign(static_cast<std::size_t>(n_variables), 0.0);
     pairs_.clear();
     share_.clear();
+    items_.clear();
     stats_ = {};
+}
+
+void Closure::add_clique(std::span<const std::int32_t> members, double g) {
+    const auto others = static_cast<std::int32_t>(members.size()) - 1;
+    items_.push_back({n_, others, g});
+    gain_.push_back(-others * g);
+    // all of g starts at the new variable, a source of g that needs its members (and members need nothing of it)
+    for (const auto i : members) add_pair(n_, i, g, 1.0F);
+    ++n_;
 }
 
 // Scale 2^s such that the sum of all |a| + 2 b stays below 2^61. Multiplying by a power of two is exact, so rounding to
@@ -28,6 +38,8 @@ void Closure::round_coefficients() {
     scale_ = std::ldexp(1.0, shift);
     low_.resize(static_cast<std::size_t>(n_));
     for (std::int32_t i = 0; i < n_; ++i) low_[i] = std::llrint(gain_[i] * scale_);
+    // in units of its g, so that a clique stays g times the product to the last digit
+    for (const Item& item : items_) low_[item.variable] = -item.others * std::llrint(item.g * scale_);
     rounding_ = total > 0.0 ? static_cast<double>(gain_.size() + pairs_.size()) / scale_ : 0.0;
 }
 
@@ -50,8 +62,11 @@ void Closure::build_adjacency() {
     }
 }
 
+// The variable of a clique joins once all members but one are in: it then passes the gain on to the last. Alone it would
+// have to wait for that one, since its own gain is 0 until then; one more unit for the time being makes up for that.
 void Closure::grow_lower() {
     queue_.clear();
+    for (const Item& item : items_) ++low_[item.variable];
     for (std::int32_t i = 0; i < n_; ++i)
         if (low_[i] > 0) queue_.push_back(i);
     for (const auto i : queue_) state_[i] = kIn;
@@ -67,6 +82,7 @@ void Closure::grow_lower() {
             }
         }
     }
+    for (const Item& item : items_) --low_[item.variable];
 }
 
 void Closure::shrink_upper() {
@@ -166,6 +182,7 @@ void Closure::solve() {
         shrink_upper();
     }
     solve_components();
+    state_.resize(static_cast<std::size_t>(n_given_));
 }
 
 }  // namespace gapcut

@@ -35,9 +35,10 @@ struct PairWeights {
 std::vector<PairWeights> by_pair(const SparseWeights& w) {
     std::vector<PairWeights> pairs;
     for (const auto& [k, l] : w.pairs) pairs.push_back({k, l, {}});
-    for (std::size_t d = 0; d + 1 < w.first.size(); ++d)
-        for (auto q = w.first[d]; q < w.first[d + 1]; ++q)
-            pairs[w.entries[q].pair].by_feature.emplace_back(static_cast<std::int32_t>(d), w.entries[q].weight);
+    const auto& [items, first, entries] = w.pairwise;
+    for (std::size_t d = 0; d + 1 < first.size(); ++d)
+        for (auto q = first[d]; q < first[d + 1]; ++q)
+            pairs[entries[q].item].by_feature.emplace_back(static_cast<std::int32_t>(d), entries[q].weight);
     return pairs;
 }
 
@@ -53,6 +54,7 @@ public:
     Pass(const Problem& p, std::span<const double> weights, const ArcShares& shares)
         : p_(p), w_(p, weights), pairs_(by_pair(w_)), shares_(shares), shards_(kShards) {
         check_shares(p, shares);
+        if (!p.cliques.empty()) throw std::invalid_argument("arc shares bound pairwise terms only, the problem has cliques");
         for (std::int64_t i = 0; i < kShards; ++i) place(shards_[i], i);
     }
 
@@ -139,7 +141,7 @@ double Pass::nodes(std::int64_t begin, std::int64_t end) const {
 double rounding(const Problem& p, std::span<const double> weights) {
     const auto dn = p.node_dim(), de = p.edge_dim(), unary = p.unary_size();
     const auto K = p.n_labels;
-    std::vector<double> absolute(static_cast<std::size_t>(dn + de), 0.0);
+    std::vector<double> absolute(static_cast<std::size_t>(p.feature_width()), 0.0);
     const auto by_graph = absolute_feature_sums(p);
     for (std::size_t i = 0; i < by_graph.size(); ++i) absolute[i % absolute.size()] += by_graph[i];
     double mass = 0.0;

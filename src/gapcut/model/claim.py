@@ -61,11 +61,12 @@ def check_claim(
     """
     start = time.monotonic()
     claimed = model.certificate
-    data = labelled_part([model.pipeline.transform(g) for g in graphs], model.coder, model.pipeline)
+    ready, tuples = [model.pipeline.transform(g) for g in graphs], [c.tuples for c in model.cliques]
+    data = labelled_part(ready, model.coder, model.pipeline, tuples)
     settings = settings.settled(data.graphs)
     problem = build_problem(data, settings)
     same_data = summary(data, problem) == model.data
-    weights = problem.compact(model.unary, model.pairwise)
+    weights = problem.compact(model.unary, model.pairwise, [c.weights for c in model.cliques])
     outside = _outside(problem, model, weights)
     if outside:
         seconds = time.monotonic() - start
@@ -115,8 +116,9 @@ def _verdict(
 
 def _outside(problem: LearningProblem, model: FittedModel, weights: FloatArray) -> str:
     """Why the stored weights are no point of the problem's domain, or nothing."""
-    back = problem.expand(weights)
-    if not (np.array_equal(back[0], model.unary) and np.array_equal(back[1], model.pairwise)):
+    back = (*problem.expand(weights), *problem.clique_weights(weights))
+    stored = (model.unary, model.pairwise, *(c.weights for c in model.cliques))
+    if not all(np.array_equal(*pair) for pair in zip(back, stored, strict=True)):
         return "a stored weight is not zero where the problem of these data fixes it at zero"
     if np.any(weights < problem.lower) or np.any(weights > problem.upper):
         return "a stored weight breaks its sign constraint or its frozen value"

@@ -1,6 +1,6 @@
 // The exact oracle of the relaxed binary problem (formulation, section 2): for each graph
 //     max over z in {0,1}^{V x K} of  Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z)),
-// one closure problem a graph. Needs pairwise weights >= 0 and edge features >= 0.
+// one closure problem a graph. Needs pairwise and clique weights >= 0, and features of edges and cliques >= 0.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "gapcut/flow/closure.hpp"
 #include "gapcut/oracle/share_bound.hpp"
+#include "gapcut/oracle/clique_terms.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
@@ -30,7 +31,7 @@ struct CutTotals {
 class CutOracle {
 public:
     // Keeps a reference: the problem must outlive the oracle and stay as it is. Throws std::invalid_argument naming the
-    // first negative edge feature.
+    // first negative feature of an edge or clique.
     explicit CutOracle(const Problem& problem, int threads);
     ~CutOracle();
     CutOracle(const CutOracle&) = delete;
@@ -67,7 +68,9 @@ private:
 
     const Problem& problem_;
     int threads_;
-    std::vector<double> absolute_;  // absolute_feature_sums
+    CliqueTerms cliques_;
+    std::vector<double> absolute_;       // absolute_feature_sums
+    std::vector<std::int32_t> columns_;  // (dim(),) the column behind each weight
     std::vector<std::unique_ptr<Scratch>> scratch_;
 };
 

@@ -1,0 +1,147 @@
+"""How training grows with the number of cliques, and what graphs without cliques pay for their existence.
+
+    python benchmarks/cliques.py [--part growth] [--largest 128000]
+    python benchmarks/cliques.py --part plain --other PATH/TO/OTHER/python [--repeats 5]
+
+``growth``: 20 generated graphs, twice the cliques from row to row, nodes and edges in proportion (``larger graphs``) or
+the same (``denser graphs``). CPU seconds of one exact pass at the learned weights, of training to a certified gap of
+1 %, and their ratio to the row before.
+
+``plain``: tables and scenes, no cliques: CPU seconds of exact passes at fixed weights and of training by the default
+learner and by ``block``, with this interpreter's gapcut and with another's (an older version), in turns in processes of
+their own; medians and their ratio. Above 1: this version is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from workloads import load
+
+from gapcut.learners import Block, Limits, PrimalDual
+from gapcut.oracles import CutOracle
+
+CLASSES, GRAPHS = 4, 20
+TASKS = ("passes", "primal-dual", "block")
+
+
+def planted(rng: np.random.Generator, n_nodes: int, n_cliques: int):  # type: ignore[no-untyped-def]
+    """Noisy nodes, a ring of edges, and triples of neighbours. A third of the 64 label tuples are regular; a feature of
+    a triple says, wrongly in one case of five, whether its labels are.
+    """
+    from gapcut import CliqueSet, Graph
+
+    regular = np.random.default_rng(7).random((CLASSES,) * 3) < 1 / 3
+    labels = rng.integers(CLASSES, size=n_nodes)
+    nodes = 0.8 * np.eye(CLASSES)[labels] + 0.5 * rng.normal(size=(n_nodes, CLASSES))
+    ring = np.column_stack([np.arange(n_nodes), (np.arange(n_nodes) + 1) % n_nodes])
+    same = (labels[ring[:, 0]] == labels[ring[:, 1]]) + 0.3 * rng.random(n_nodes)
+    first = rng.integers(n_nodes, size=n_cliques)
+    steps = np.cumsum(rng.integers(1, 10, size=(n_cliques, 2)), axis=1)
+    triples = np.column_stack([first, (first + steps[:, 0]) % n_nodes, (first + steps[:, 1]) % n_nodes])
+    told = regular[tuple(labels[triples].T)] ^ (rng.random(n_cliques) < 0.2)
+    return Graph(nodes, ring, same[:, None], labels, cliques=[CliqueSet(triples, np.column_stack([told, ~told]))])
+
+
+def growth(options: argparse.Namespace) -> None:
+    from gapcut import StructuredSVM
+    from gapcut.model.settings import Settings
+    from gapcut.model.training import build_problem, training_set
+
+    for kind in ("larger graphs", "denser graphs"):
+        print(f"\n## {kind}\n\n| nodes | cliques | closure items | pass ms | x | training s | x | passes | gap |")
+        print(f"|{'---|' * 9}", flush=True)
+        before = None
+        cliques = options.smallest
+        while cliques <= options.largest:
+            rng = np.random.default_rng(0)
+            n_nodes = (cliques if kind == "larger graphs" else options.smallest) // GRAPHS
+            graphs = [planted(rng, n_nodes, cliques // GRAPHS) for _ in range(GRAPHS)]
+            svm = StructuredSVM(C=1.0, gap=1e-2)
+            settings = Settings.checked(svm.get_params())
+            data = training_set(graphs, settings)
+            problem = build_problem(data, settings.settled(data.graphs))
+            oracle = CutOracle(problem)
+            start = time.process_time()
+            result = Block().run(problem, oracle, Limits(gap=1e-2, time_limit=options.limit))
+            trained = time.process_time() - start
+            passes = []
+            for _ in range(options.repeats):
+                start = time.process_time()
+                oracle.total(result.weights)
+                passes.append(time.process_time() - start)
+            now = (statistics.median(passes), trained)
+            x = ["-", "-"] if before is None else [f"{b / a:.2f}" for a, b in zip(before, now, strict=True)]
+            gap = (result.upper - result.lower) / result.upper
+            items = oracle.statistics(result.weights)["variables"] - n_nodes * GRAPHS * CLASSES
+            print(
+                f"| {n_nodes * GRAPHS:,} | {cliques:,} | {items:,} | {1e3 * now[0]:.1f} | {x[0]} | {trained:.2f} | {x[1]} | "
+                f"{result.passes} | {gap:.2%} |",
+                flush=True,
+            )
+            before, cliques = now, 2 * cliques
+
+
+def child(data: str, task: str, shared: Path) -> None:
+    """One measurement with this interpreter's package: CPU seconds as JSON."""
+    problem = load(data, shared).problem
+    oracle = CutOracle(problem)
+    rng = np.random.default_rng(0)
+    w = 0.1 * rng.normal(size=problem.dim)
+    w[problem.unary_count :] = np.abs(w[problem.unary_count :]) * (
+        rng.random(problem.dim - problem.unary_count) < 0.1
+    )
+    oracle.total(w)
+    start = time.process_time()
+    if task == "passes":
+        for _ in range(20):
+            oracle.total(w)
+    else:
+        learner = PrimalDual() if task == "primal-dual" else Block()
+        learner.run(problem, oracle, Limits(gap=1e-2, time_limit=300.0))
+    print(json.dumps(time.process_time() - start))
+
+
+def plain(options: argparse.Namespace) -> None:
+    if options.other is None:
+        raise SystemExit("--part plain compares with another version: name its interpreter with --other")
+    print("| data | task | this s | other s | other / this |\n|---|---|---|---|---|", flush=True)
+    for data in ("tables", "scenes"):
+        for task in TASKS:
+            seconds: dict[str, list[float]] = {sys.executable: [], options.other: []}
+            for _ in range(options.repeats):
+                for python, found in seconds.items():
+                    command = [python, __file__, "--child", data, task, "--shared", str(options.shared)]
+                    found.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+            this, other = (statistics.median(found) for found in seconds.values())
+            print(f"| {data} | {task} | {this:.2f} | {other:.2f} | {other / this:.3f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=("growth", "plain"), default="growth")
+    parser.add_argument("--smallest", type=int, default=8_000, help="cliques of the first row")
+    parser.add_argument("--largest", type=int, default=128_000, help="cliques of the last row")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of one training")
+    parser.add_argument("--other", help="interpreter of another version")
+    parser.add_argument("--shared", type=Path, default=Path(__file__).resolve().parents[2] / "shared")
+    parser.add_argument("--child", nargs=2, metavar=("DATA", "TASK"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child is not None:
+        child(*options.child, options.shared)
+    elif options.part == "growth":
+        growth(options)
+    else:
+        plain(options)
+
+
+if __name__ == "__main__":
+    main()
