@@ -192,7 +192,9 @@ def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
             assert warm.bound == pytest.approx(cold.bound, rel=1e-12, abs=1e-12)
         if steps.state.iterations == 400:
             value = 0.5 * float(reached @ reached) + problem.C * oracle.total(reached).bound
-            excess = problem.C * (steps.state.slack_bound(problem.core, reached)[0] - oracle.total(reached).bound)
+            excess = problem.C * (
+                steps.state.slack_bound(problem.core, reached)[0] - oracle.total(reached).bound
+            )
             tight += excess <= 0.01 * value
     assert tight >= 50
 
@@ -205,7 +207,9 @@ def test_a_split_of_another_problem_is_refused():
         second, _, _ = tiny_problem(rng, n_graphs=3)
         state = PrimalDual().warm(first, None).state
         state.advance(3)
-        if first.n_labels != second.n_labels or (state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]):
+        if first.n_labels != second.n_labels or (
+            state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]
+        ):
             refused += 1
             with pytest.raises(ValueError, match="another problem"):
                 CutOracle(second).total(np.zeros(second.dim), None, state)

@@ -187,8 +187,11 @@ class Steps:
     ) -> None:
         """The upper end from the exact oracle; a cut starts from the arc shares of ``start``."""
         oracle, left = session.oracle, session.clock.left
-        cut = isinstance(oracle, CutOracle)
-        total = oracle.total(weights, left, start) if cut else oracle.total(weights, left)
+        total = (
+            oracle.total(weights, left, start)
+            if isinstance(oracle, CutOracle)
+            else oracle.total(weights, left)
+        )
         session.calls += self.problem.n_graphs
         session.bounds.offer_primal(weights, total, session.oracle.exact)
         self.working_set.add(total.plane, total.loss)

@@ -56,7 +56,9 @@ class CutOracle:
         """``start`` holds arc shares near the best ones for these weights: they leave little for the flow to do,
         and change nothing of the answer's value.
         """
-        plane, loss, bound, _ = self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left, start)
+        plane, loss, bound, _ = self._native.total(
+            np.ascontiguousarray(w, dtype=np.float64), time_left, start
+        )
         return OracleTotal(plane, loss, bound)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
