@@ -8,6 +8,7 @@
 #include "gapcut/oracle/labeler.hpp"
 #include "gapcut/oracle/message.hpp"
 #include "gapcut/oracle/tree.hpp"
+#include "infer_calls.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -99,7 +100,7 @@ std::unique_ptr<Labeler> tree(const Problem& problem, int threads) {
 
 std::unique_ptr<Labeler> message(const Problem& problem, int threads, int max_sweeps, double tolerance, int patience,
                                  double least_progress) {
-    const infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, infer::NodeOrder::breadth_first};
+    const auto settings = message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first");
     return std::make_unique<Labeler>(problem, threads, [&] { return make_message_solver(settings); });
 }
 
