@@ -171,6 +171,7 @@ Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& 
 
     out.tables = Buffer(table_size + kLanes);
     std::fill_n(out.tables.data() + table_size, kLanes, 0.0);
+    out.message_size = message_size;
     out.messages = Buffer(message_size);
     std::fill_n(out.messages.data(), message_size, 0.0);
     std::fill_n(out.chosen.data(), size, 0.0);

@@ -44,6 +44,14 @@ public:
         }
     }
 
+    void take(const std::vector<double>& messages) {
+        if (std::ssize(messages) == packed_.message_size) std::ranges::copy(messages, packed_.messages.data());
+    }
+
+    void leave(std::vector<double>& messages) const {
+        messages.assign(packed_.messages.data(), packed_.messages.data() + packed_.message_size);
+    }
+
     TrwsResult solve() {
         // Rounds of doubling length, so that under a time limit every component gets its turn.
         bool open = true;
@@ -169,8 +177,12 @@ private:
 
 }  // namespace
 
-TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop) {
-    return Solver(energy, settings, stop).solve();
+TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop, std::vector<double>* messages) {
+    Solver solver(energy, settings, stop);
+    if (messages != nullptr) solver.take(*messages);
+    TrwsResult result = solver.solve();
+    if (messages != nullptr) solver.leave(*messages);
+    return result;
 }
 
 }  // namespace gapcut::infer

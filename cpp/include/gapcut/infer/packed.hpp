@@ -44,6 +44,7 @@ struct Packed {
     std::vector<double> share;                        // (n,) 1 / max(earlier, later edges), never above
     Buffer unary, tables, messages, chosen;           // chosen: costs of the labels already chosen, shaped as unary
     std::int32_t widest = 0;
+    std::int64_t message_size = 0;                    // doubles in `messages`
 
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(node.size()); }
     std::int64_t n_edges() const { return static_cast<std::int64_t>(target.size()); }
