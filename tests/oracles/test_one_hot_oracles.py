@@ -94,7 +94,7 @@ def test_trws_bounds_hold_when_messages_are_kept():
         first, again = oracle.evaluate(w), oracle.evaluate(w)
         assert (again.bounds <= first.bounds + 1e-9 * (1.0 + np.abs(first.bounds))).all()
         better += int((again.bounds < first.bounds - 1e-9).any())
-    assert better > 5
+    assert better > 0
 
 
 def test_trws_is_exact_on_forests():
