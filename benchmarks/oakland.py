@@ -1,7 +1,7 @@
 """Oakland: real street scans, trained on part 2, tested on part 3. One table: four ways to label points.
 
-``python benchmarks/oakland.py --shared ../shared [--json FILE] [--report FOLDER]``; ``--choose`` instead compares settings
-of the learner by cross-validation inside part 2 (slow: minutes a row).
+``python benchmarks/oakland.py --shared ../shared [--json FILE] [--report FOLDER]``; ``--choose`` instead compares
+settings of the learner by cross-validation inside part 2 (slow: minutes a row).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from sklearn.ensemble import RandomForestClassifier
 
 from gapcut.data import GraphSet
 from gapcut.datasets import load_oakland
-from gapcut.estimator import StructuredSVM
 from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
@@ -35,7 +34,7 @@ from gapcut.scenes.labelling.training import (
 from gapcut.scenes.regions import segment_quality
 
 CHOICES = [
-    dict(weight_power=w, class_balance=b, C=c)
+    {"weight_power": w, "class_balance": b, "C": c}
     for w, b, c in (
         (0.5, 0.25, 1.0),
         (0.5, 0.5, 1.0),
@@ -45,7 +44,7 @@ CHOICES = [
         (0.5, 0.5, 10.0),
     )
 ]
-NODE_ONLY = dict(weight_power=0.5, class_balance=0.5, C=10.0)
+NODE_ONLY = {"weight_power": 0.5, "class_balance": 0.5, "C": 10.0}
 """The best row of node-only in ``--choose``."""
 
 
@@ -169,7 +168,8 @@ def calibration(found: list, test: list[PointCloud]) -> None:
         inside = (sure >= low) & (sure < high)
         if inside.any():
             print(
-                f"confidence {low:.2f}-{min(high, 1):.2f}: {inside.mean():.3f} of points, {right[inside].mean():.3f} right"
+                f"confidence {low:.2f}-{min(high, 1):.2f}: {inside.mean():.3f} of points, "
+                f"{right[inside].mean():.3f} right"
             )
 
 

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scenes"))
-from street_samples import NAMES, street  # noqa: E402
+from street_samples import NAMES, street
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,7 +89,7 @@ def train_command(
         trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
     trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
     trained.model.save(out)
-    document = _training_document(trained, out, time.monotonic() - start)
+    document = _training_document(trained, len(clouds), out, time.monotonic() - start)
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     open_ = trained.model.learner.certificate_.status != "certified"
     return NOT_CERTIFIED if certified and open_ else DONE
@@ -196,14 +197,15 @@ def _channels(text: str | None) -> tuple[str, ...] | None:
     return () if parts == ("none",) else parts
 
 
-def _training_document(trained: TrainedScenes, out: Path, seconds: float) -> dict[str, Any]:
+def _training_document(trained: TrainedScenes, n_scans: int, out: Path, seconds: float) -> dict[str, Any]:
     model = trained.model
     return {
         "model": str(out),
         "seconds": seconds,
         "steps": trained.seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "scans": len(trained.scans),
+        "scans": n_scans,
+        "graphs": len(trained.scans),
         "points": sum(len(s.point_segment) for s in trained.scans),
         "segments": sum(s.n_segments for s in trained.scans),
         "edges": sum(g.n_edges for g in trained.graphs),
@@ -252,19 +254,20 @@ def _label_document(
         "bound": solution.bound,
         "gap": solution.gap,
         "status": solution.status,
-        "accuracy": _accuracy(labelled),
+        "accuracy": _accuracy(labelled, model.numbers),
         "steps": seconds,
         "seconds": sum(seconds.values()),
         "peak_memory_mb": peak_memory_mb(),
     }
 
 
-def _accuracy(labelled: PointCloud) -> float | None:
-    """Share of the points with a label before that have the same now; None without any."""
+def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> float | None:
+    """Share of the points labelled before, as one of the model's classes, that have the same label now; None without
+    any."""
     truth = labelled.extra.get("truth")
     if truth is None or labelled.labels is None:
         return None
-    known = truth >= 0
+    known = np.isin(truth, numbers)
     return float((truth == labelled.labels)[known].mean()) if known.any() else None
 
 
