@@ -1,4 +1,4 @@
-"""``gapcut label`` on 1.25, 2.5 and 5 million points: seconds a step, peak memory, and how they grow.
+"""``gapcut label`` on 1.25, 2.5 and 5 million points: CPU seconds a step, peak memory, and how they grow.
 
 ``python benchmarks/label_scale.py --model oakland.gapcut --shared ../shared [--sizes 1250000,2500000,5000000]``.
 The scans
@@ -86,10 +86,10 @@ def label(source: Path, model: Path, target: Path, jobs: int) -> dict:
 
 def markdown(documents: list[dict]) -> str:
     steps = list(documents[0]["steps"])
-    rows = [["step", *(f"{d['points'] / 1e6:g} M points" for d in documents), "growth"]]
+    rows = [["step, CPU s", *(f"{d['points'] / 1e6:g} M points" for d in documents), "growth"]]
     rows.append(["---"] * len(rows[0]))
     for step in steps:
-        seconds = [d["steps"][step] for d in documents]
+        seconds = [d["cpu_steps"][step] for d in documents]
         rows.append([step, *(f"{s:.1f}" for s in seconds), f"{seconds[-1] / max(seconds[0], 1e-9):.1f}"])
     for name, key in (
         ("all, wall", "seconds"),

@@ -33,10 +33,8 @@ def place(tmp_path_factory):
         write_cloud(root / "train" / f"street-{i}.{ending}", street(i))
     (root / "train" / "notes.md").write_text("not a scan")
     write_cloud(root / "new.laz", street(7))
-    code = main(
-        ["scenes", "train", str(root / "train"), "--out", str(root / "m.gapcut"), "--trees", "10"]
-        + ["--voxel", "0.2", "--gap", "0.05", "--jobs", "1", "--json"]
-    )
+    options = ["--trees", "10", "--voxel", "0.2", "--gap", "0.05", "--jobs", "1", "--json"]
+    code = main(["scenes", "train", str(root / "train"), "--out", str(root / "m.gapcut"), *options])
     assert code == 0
     return root
 

@@ -30,6 +30,7 @@ from gapcut.files import write_atomically
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
+    from gapcut.scenes.labelling.scene import Stopwatch
 
 SUMMARY = ".run.json"
 """Ending of the summary that ``label`` writes beside a labelled scan, and that ``report`` reads."""
@@ -135,18 +136,19 @@ def _label_one(
     model: SceneModel, source: Path, target: Path, limit: float, invalid: str, threads: int, say: Any
 ) -> dict[str, Any]:
     from gapcut.scenes.clouds import read_cloud, write_cloud
+    from gapcut.scenes.labelling.scene import Stopwatch
 
-    start = time.monotonic()
+    clock = Stopwatch()
+    clock.begin("reading")
     cloud = read_cloud(source, invalid=invalid)  # type: ignore[arg-type]
-    read = time.monotonic()
+    clock.begin(None)
     found = model.label(cloud, threads, limit, lambda step: say(f"{source.name}: {step}"))
-    solved = time.monotonic()
     say(f"{source.name}: writing ...")
+    clock.begin("writing")
     labelled = found.on(cloud, model.names)
     write_cloud(target, labelled)
-    end = time.monotonic()
-    seconds = {"reading": read - start, **found.seconds, "writing": end - solved}
-    document = _label_document(model, source, target, found, labelled, seconds)
+    clock.begin(None)
+    document = _label_document(model, source, target, found, labelled, clock)
     text = json.dumps(plain(document), indent=2)
     write_atomically(summary_path(target), lambda file: file.write(text.encode()))
     return document
@@ -237,8 +239,12 @@ def _label_document(
     target: Path,
     found: LabelledScan,
     labelled: PointCloud,
-    seconds: dict[str, float],
+    clock: Stopwatch,
 ) -> dict[str, Any]:
+    def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
+        return {"reading": own["reading"], **inner, "writing": own["writing"]}
+
+    seconds = steps(clock.seconds, found.seconds)
     values, counts = np.unique(found.labels, return_counts=True)
     solution = found.solution
     return {
@@ -256,6 +262,7 @@ def _label_document(
         "status": solution.status,
         "accuracy": _accuracy(labelled, model.numbers),
         "steps": seconds,
+        "cpu_steps": steps(clock.cpu, found.cpu_seconds),
         "seconds": sum(seconds.values()),
         "peak_memory_mb": peak_memory_mb(),
     }
