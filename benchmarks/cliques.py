@@ -3,9 +3,9 @@
     python benchmarks/cliques.py [--part growth] [--largest 128000]
     python benchmarks/cliques.py --part plain --other PATH/TO/OTHER/python [--repeats 5]
 
-``growth``: 20 generated graphs, twice the cliques from row to row, nodes and edges in proportion (``larger graphs``) or
-the same (``denser graphs``). CPU seconds of one exact pass at the learned weights, of training to a certified gap of
-1 %, and their ratio to the row before.
+``growth``: generated graphs, as many cliques as nodes, twice as many from row to row: in twice the graphs, or in 20 graphs
+of twice the size (features then sum to twice as much, so C is divided by 4 to ask for the same). CPU seconds of one exact
+pass at the learned weights, of training to a certified gap of 1 %, and their ratio to the row before.
 
 ``plain``: tables and scenes, no cliques: CPU seconds of exact passes at fixed weights and of training by the default
 learner and by ``block``, with this interpreter's gapcut and with another's (an older version), in turns in processes of
@@ -29,7 +29,6 @@ from gapcut.learners import Block, Limits, PrimalDual
 from gapcut.oracles import CutOracle
 
 CLASSES, GRAPHS = 4, 20
-TASKS = ("passes", "primal-dual", "block")
 
 
 def planted(rng: np.random.Generator, n_nodes: int, n_cliques: int):  # type: ignore[no-untyped-def]
@@ -47,7 +46,9 @@ def planted(rng: np.random.Generator, n_nodes: int, n_cliques: int):  # type: ig
     steps = np.cumsum(rng.integers(1, 10, size=(n_cliques, 2)), axis=1)
     triples = np.column_stack([first, (first + steps[:, 0]) % n_nodes, (first + steps[:, 1]) % n_nodes])
     told = regular[tuple(labels[triples].T)] ^ (rng.random(n_cliques) < 0.2)
-    return Graph(nodes, ring, same[:, None], labels, cliques=[CliqueSet(triples, np.column_stack([told, ~told]))])
+    return Graph(
+        nodes, ring, same[:, None], labels, cliques=[CliqueSet(triples, np.column_stack([told, ~told]))]
+    )
 
 
 def growth(options: argparse.Namespace) -> None:
@@ -55,16 +56,20 @@ def growth(options: argparse.Namespace) -> None:
     from gapcut.model.settings import Settings
     from gapcut.model.training import build_problem, training_set
 
-    for kind in ("larger graphs", "denser graphs"):
-        print(f"\n## {kind}\n\n| nodes | cliques | closure items | pass ms | x | training s | x | passes | gap |")
+    for kind in ("more graphs", "larger graphs"):
+        print(
+            f"\n## {kind}\n\n| graphs | cliques | closure items | pass ms | x | training s | x | passes | gap |"
+        )
         print(f"|{'---|' * 9}", flush=True)
         before = None
         cliques = options.smallest
         while cliques <= options.largest:
             rng = np.random.default_rng(0)
-            n_nodes = (cliques if kind == "larger graphs" else options.smallest) // GRAPHS
-            graphs = [planted(rng, n_nodes, cliques // GRAPHS) for _ in range(GRAPHS)]
-            svm = StructuredSVM(C=1.0, gap=1e-2)
+            times = cliques // options.smallest
+            size, count = options.smallest // GRAPHS, GRAPHS
+            size, count = (size, count * times) if kind == "more graphs" else (size * times, count)
+            graphs = [planted(rng, size, size) for _ in range(count)]
+            svm = StructuredSVM(C=0.1 if kind == "more graphs" else 0.1 / times**2)
             settings = Settings.checked(svm.get_params())
             data = training_set(graphs, settings)
             problem = build_problem(data, settings.settled(data.graphs))
@@ -80,52 +85,62 @@ def growth(options: argparse.Namespace) -> None:
             now = (statistics.median(passes), trained)
             x = ["-", "-"] if before is None else [f"{b / a:.2f}" for a, b in zip(before, now, strict=True)]
             gap = (result.upper - result.lower) / result.upper
-            items = oracle.statistics(result.weights)["variables"] - n_nodes * GRAPHS * CLASSES
+            items = oracle.statistics(result.weights)["variables"] - cliques * CLASSES
             print(
-                f"| {n_nodes * GRAPHS:,} | {cliques:,} | {items:,} | {1e3 * now[0]:.1f} | {x[0]} | {trained:.2f} | {x[1]} | "
+                f"| {count} | {cliques:,} | {items:,} | {1e3 * now[0]:.1f} | {x[0]} | {trained:.2f} | {x[1]} | "
                 f"{result.passes} | {gap:.2%} |",
                 flush=True,
             )
             before, cliques = now, 2 * cliques
 
 
-def child(data: str, task: str, shared: Path) -> None:
-    """One measurement with this interpreter's package: CPU seconds as JSON."""
+def child(data: str, shared: Path) -> None:
+    """Measurements with this interpreter's package: CPU seconds of each task as JSON."""
     problem = load(data, shared).problem
     oracle = CutOracle(problem)
     rng = np.random.default_rng(0)
     w = 0.1 * rng.normal(size=problem.dim)
-    w[problem.unary_count :] = np.abs(w[problem.unary_count :]) * (
-        rng.random(problem.dim - problem.unary_count) < 0.1
-    )
-    oracle.total(w)
-    start = time.process_time()
-    if task == "passes":
+    rest = problem.unary_count
+    w[rest:] = np.abs(w[rest:]) * (rng.random(problem.dim - rest) < 0.1)
+
+    def passes() -> None:
         for _ in range(20):
             oracle.total(w)
-    else:
-        learner = PrimalDual() if task == "primal-dual" else Block()
-        learner.run(problem, oracle, Limits(gap=1e-2, time_limit=300.0))
-    print(json.dumps(time.process_time() - start))
+
+    limits = Limits(gap=1e-2, time_limit=300.0)
+    tasks = {
+        "20 exact passes": passes,
+        "primal-dual": lambda: PrimalDual().run(problem, oracle, limits),
+        "block": lambda: Block().run(problem, oracle, limits),
+    }
+    oracle.total(w)
+    found = {}
+    for name, task in tasks.items():
+        start = time.process_time()
+        task()
+        found[name] = time.process_time() - start
+    print(json.dumps(found))
 
 
 def plain(options: argparse.Namespace) -> None:
     if options.other is None:
         raise SystemExit("--part plain compares with another version: name its interpreter with --other")
     print("| data | task | this s | other s | other / this |\n|---|---|---|---|---|", flush=True)
-    for data in ("tables", "scenes"):
-        for task in TASKS:
-            seconds: dict[str, list[float]] = {sys.executable: [], options.other: []}
-            for _ in range(options.repeats):
-                for python, found in seconds.items():
-                    command = [python, __file__, "--child", data, task, "--shared", str(options.shared)]
-                    found.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
-            this, other = (statistics.median(found) for found in seconds.values())
+    for data in options.data.split(","):
+        found: dict[str, list[dict[str, float]]] = {sys.executable: [], options.other: []}
+        for _ in range(options.repeats):
+            for python, runs in found.items():
+                command = [python, __file__, "--child", data, "--shared", str(options.shared)]
+                runs.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+        for task in found[sys.executable][0]:
+            this, other = (statistics.median(run[task] for run in runs) for runs in found.values())
             print(f"| {data} | {task} | {this:.2f} | {other:.2f} | {other / this:.3f} |", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--part", choices=("growth", "plain"), default="growth")
     parser.add_argument("--smallest", type=int, default=8_000, help="cliques of the first row")
     parser.add_argument("--largest", type=int, default=128_000, help="cliques of the last row")
@@ -133,10 +148,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of one training")
     parser.add_argument("--other", help="interpreter of another version")
     parser.add_argument("--shared", type=Path, default=Path(__file__).resolve().parents[2] / "shared")
-    parser.add_argument("--child", nargs=2, metavar=("DATA", "TASK"), help=argparse.SUPPRESS)
+    parser.add_argument("--data", default="tables,scenes", help="for --part plain")
+    parser.add_argument("--child", metavar="DATA", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child is not None:
-        child(*options.child, options.shared)
+        child(options.child, options.shared)
     elif options.part == "growth":
         growth(options)
     else:

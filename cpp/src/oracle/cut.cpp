@@ -58,12 +58,13 @@ void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph
                     Closure& closure) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
+    const auto* pairs = w.pairs.data();
     potentials.assign(w.pairs.size(), 0.0);
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
         const auto tail = static_cast<std::int32_t>((p.tail[e] - begin) * K);
         const auto head = static_cast<std::int32_t>((p.head[e] - begin) * K);
-        w.pairwise.for_potentials(p.edges, e, potentials, [&](std::size_t q, double gain) {
-            closure.add_pair(tail + w.pairs[q].first, head + w.pairs[q].second, gain);
+        w.pairwise.for_potentials(p.edges, e, potentials, [=, &closure](std::size_t q, double gain) {
+            closure.add_pair(tail + pairs[q].first, head + pairs[q].second, gain);
         });
     }
 }
