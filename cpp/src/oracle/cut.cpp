@@ -80,9 +80,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
             const bool in = z[(u - begin) * K + k] != 0, truth = p.labels[u] == k;
             if (in == truth) continue;
             loss += p.loss[u];
-            double* row = plane.data() + k * dn;
-            const double sign = truth ? 1.0 : -1.0;
-            p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += sign * x; });
+            p.nodes.add_row(u, truth ? 1.0 : -1.0, plane.data() + k * dn);
         }
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
         const auto u = p.tail[e], v = p.head[e];
@@ -93,8 +91,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
             for (int l = 0; l < K; ++l) {
                 const int change = (true_k && p.labels[v] == l) - (zu[k] && zv[l]);
                 if (change == 0) continue;
-                double* row = plane.data() + p.unary_size() + (k * K + l) * de;
-                p.edges.for_row(e, [&](std::int32_t d, double x) { row[d] += change * x; });
+                p.edges.add_row(e, change, plane.data() + p.unary_size() + (k * K + l) * de);
             }
         }
     }
