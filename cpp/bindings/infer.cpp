@@ -27,8 +27,8 @@ Out<T> copy(std::vector<T> v) {
 }
 
 infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance, int patience,
-              double least_progress, const std::string& order) {
-    infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, order_named(order)};
+              double least_progress, const std::string& order, bool escape) {
+    const infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, order_named(order), escape};
     const StopTest stop = stop_test(time_left);
     const nb::gil_scoped_release release;
     return infer::trws(e.view, settings, stop);
@@ -141,6 +141,7 @@ void bind_infer(nb::module_& m) {
         .def_prop_ro("component", [](const Trws& t) { return copy(t.component); }, nb::rv_policy::move)
         .def_prop_ro("component_bound", [](const Trws& t) { return copy(t.component_bound); }, nb::rv_policy::move)
         .def_prop_ro("sweeps", [](const Trws& t) { return t.sweeps; })
+        .def_prop_ro("soft_sweeps", [](const Trws& t) { return t.soft_sweeps; })
         .def_prop_ro("half_sweep_entries", [](const Trws& t) { return t.half_sweep_entries; })
         .def_prop_ro("half_sweep_seconds", [](const Trws& t) { return t.half_sweep_seconds; })
         .def_prop_ro("stopped", [](const Trws& t) { return t.stopped; });
@@ -155,7 +156,7 @@ void bind_infer(nb::module_& m) {
              "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
 
     m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
-          "least_progress"_a, "order"_a);
+          "least_progress"_a, "order"_a, "escape"_a = false);
     m.def("icm", &run_icm, "energy"_a, "start"_a, "time_left"_a.none());
     m.def("pairwise_tables", &pairwise, "edges"_a, "weights"_a, "(E, K, K): -sum_d phi_d(e) W[:, :, d].");
     m.def("unary_tables", &unary, "nodes"_a, "weights"_a, "(V, K): -X W'.");

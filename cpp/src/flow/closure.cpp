@@ -10,6 +10,7 @@ void Closure::reset(std::int32_t n_variables) {
     n_ = n_given_ = n_variables;
     gain_.assign(static_cast<std::size_t>(n_variables), 0.0);
     pairs_.clear();
+    share_.clear();
     items_.clear();
     stats_ = {};
 }
@@ -18,7 +19,8 @@ void Closure::add_clique(std::span<const std::int32_t> members, double g) {
     const auto others = static_cast<std::int32_t>(members.size()) - 1;
     items_.push_back({n_, others, g});
     gain_.push_back(-others * g);
-    for (const auto i : members) pairs_.push_back({n_, i, g});
+    // all of g starts at the new variable, a source of g that needs its members (and members need nothing of it)
+    for (const auto i : members) add_pair(n_, i, g, 1.0F);
     ++n_;
 }
 
@@ -50,10 +52,11 @@ void Closure::build_adjacency() {
     for (std::int32_t i = 0; i < n_; ++i) first_[i + 2] += first_[i + 1];
     neighbours_.resize(2 * pairs_.size());
     high_ = low_;
-    for (const Pair& p : pairs_) {
+    for (std::size_t q = 0; q < pairs_.size(); ++q) {
+        const Pair& p = pairs_[q];
         const std::int64_t b = std::llrint(p.b * scale_);
-        neighbours_[first_[p.i + 1]++] = {p.j, b};
-        neighbours_[first_[p.j + 1]++] = {p.i, b};
+        neighbours_[first_[p.i + 1]++] = {p.j, share_[q], b};
+        neighbours_[first_[p.j + 1]++] = {p.i, 1.0F - share_[q], b};
         high_[p.i] += b;
         high_[p.j] += b;
     }
@@ -71,7 +74,7 @@ void Closure::grow_lower() {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
-            const auto [j, b] = neighbours_[p];
+            const auto [j, share, b] = neighbours_[p];
             low_[j] += b;
             if (state_[j] == kOpen && low_[j] > 0) {
                 state_[j] = kIn;
@@ -90,7 +93,7 @@ void Closure::shrink_upper() {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
-            const auto [j, b] = neighbours_[p];
+            const auto [j, share, b] = neighbours_[p];
             high_[j] -= b;
             if (state_[j] == kOpen && high_[j] <= 0) {
                 state_[j] = kOut;
@@ -119,29 +122,29 @@ void Closure::solve_components() {
     }
 }
 
-// Calls f(j, c, c') for every pair of member i with a later member j of the component at hand: half of b each, but all of it
-// for the variable of a clique, which so becomes a source of g that needs its members (and members need nothing of it).
+// Calls f(j, i's share of b, the rest) for every pair of member i with a later member j of the component at hand.
 template <class F>
 void Closure::for_core_pairs(std::int32_t i, F&& f) const {
     const auto node = member_[i];
     for (auto p = first_[node]; p < first_[node + 1]; ++p) {
-        const auto [other, b] = neighbours_[p];
+        const auto [other, share, b] = neighbours_[p];
         if (state_[other] != kOpen || place_[other] <= i || b == 0) continue;
-        const std::int64_t half = other >= n_given_ ? 0 : node >= n_given_ ? b : b / 2;
-        f(place_[other], half, b - half);
+        const std::int64_t mine = std::clamp<std::int64_t>(std::llrint(static_cast<double>(b) * static_cast<double>(share)), 0, b);
+        f(place_[other], mine, b - mine);
     }
 }
 
 // b z_i z_j = c z_i + c' z_j - [c z_i (1 - z_j) + c' z_j (1 - z_i)] with c + c' = b: the bracket is what the cut pays.
-// Splitting b evenly keeps the residual network symmetric, which saturates fewer arcs than a one-way arc does.
+// Where nothing is known of the best split, an even one keeps the residual network symmetric, which saturates fewer arcs
+// than a one-way arc does.
 void Closure::cut_component() {
     flow_.reset(static_cast<std::int32_t>(member_.size()));
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) {
         flow_.add_excess(i, low_[member_[i]]);
-        for_core_pairs(i, [&](std::int32_t j, std::int64_t half, std::int64_t rest) {
-            flow_.add_excess(i, half);
+        for_core_pairs(i, [&](std::int32_t j, std::int64_t mine, std::int64_t rest) {
+            flow_.add_excess(i, mine);
             flow_.add_excess(j, rest);
-            flow_.add_arc(i, j, half, rest);
+            flow_.add_arc(i, j, mine, rest);
             ++stats_.core_arcs;
         });
     }
@@ -158,11 +161,11 @@ void Closure::record_component() const {
     record->excess.resize(record->excess.size() + member_.size(), 0);
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) {
         record->excess[offset + i] += low_[member_[i]];
-        for_core_pairs(i, [&](std::int32_t j, std::int64_t half, std::int64_t rest) {
-            record->excess[offset + i] += half;
+        for_core_pairs(i, [&](std::int32_t j, std::int64_t mine, std::int64_t rest) {
+            record->excess[offset + i] += mine;
             record->excess[offset + j] += rest;
             record->arcs.insert(record->arcs.end(), {offset + i, offset + j});
-            record->forward.push_back(half);
+            record->forward.push_back(mine);
             record->backward.push_back(rest);
         });
     }

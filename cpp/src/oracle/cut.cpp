@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gapcut/oracle/sparse_weights.hpp"
-#include "gapcut/target.hpp"
+#include "scores.hpp"
 
 namespace gapcut {
 
@@ -19,43 +19,9 @@ struct CutOracle::Scratch {
 
 namespace {
 
-// gamma_n = n u / (1 - n u): n roundings change a sum by at most this share of its absolute terms (Higham, ch. 3).
-double gamma(double n) {
-    constexpr double unit = 0x1p-53;
-    return n * unit / (1.0 - n * unit);
-}
-
-GAPCUT_HOT void add_dense_scores(const double* features, std::int64_t dims, const double* by_feature, int labels,
-                                 double* scores) {
-    for (std::int64_t d = 0; d < dims; ++d) {
-        const double x = features[d];
-        const double* row = by_feature + d * labels;
-        for (int k = 0; k < labels; ++k) scores[k] += x * row[k];
-    }
-}
-
-// a_uk = w^k . phi(u) + loss_u (1 - 2 y_uk) for every node of the graph.
-void unary_gains(const Problem& p, const SparseWeights& w, std::int64_t graph, std::vector<double>& gains) {
-    const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
-    const auto K = p.n_labels;
-    gains.resize(static_cast<std::size_t>((end - begin) * K));
-    for (auto u = begin; u < end; ++u) {
-        double* row = gains.data() + (u - begin) * K;
-        std::fill(row, row + K, 0.0);
-        if (p.nodes.sparse())
-            p.nodes.for_row(u, [&](std::int32_t d, double x) {
-                const double* by_label = w.unary_by_feature.data() + static_cast<std::int64_t>(d) * K;
-                for (int k = 0; k < K; ++k) row[k] += x * by_label[k];
-            });
-        else
-            add_dense_scores(p.nodes.dense_row(u), p.node_dim(), w.unary_by_feature.data(), K, row);
-        for (int k = 0; k < K; ++k) row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];
-    }
-}
-
 // b_(uk,vl) = w^{kl} . phi(u,v), only where it is not zero.
-void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, std::vector<double>& potentials,
-                    Closure& closure) {
+void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, const ArcShares* shares,
+                    std::vector<double>& potentials, Closure& closure) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
     const auto* pairs = w.pairs.data();
@@ -64,7 +30,10 @@ void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph
         const auto tail = static_cast<std::int32_t>((p.tail[e] - begin) * K);
         const auto head = static_cast<std::int32_t>((p.head[e] - begin) * K);
         w.pairwise.for_potentials(p.edges, e, potentials, [=, &closure](std::size_t q, double gain) {
-            closure.add_pair(tail + pairs[q].first, head + pairs[q].second, gain);
+            const auto [k, l] = pairs[q];
+            const auto at = k * K + l;
+            const bool known = shares != nullptr && !shares->tail[at].empty();
+            closure.add_pair(tail + k, head + l, gain, known ? share_of_tail(shares->tail[at][e], shares->head[at][e]) : 0.5F);
         });
     }
 }
@@ -166,12 +135,14 @@ void CutOracle::check_graphs(std::span<const std::int32_t> graphs) const {
 
 // Solves one graph; its labeling is scratch.closure.labels() and its plane has been added to scratch.plane.
 CutAnswer CutOracle::solve(const SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
-                           Scratch& s) const {
+                           const ArcShares* shares, Scratch& s) const {
     const Problem& p = problem_;
-    unary_gains(p, weights, graph, s.scores);
+    const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
+    s.scores.resize(static_cast<std::size_t>((end - begin) * p.n_labels));
+    unary_gains(p, weights, begin, end, s.scores.data());
     s.closure.reset(static_cast<std::int32_t>(s.scores.size()));
     for (std::int32_t i = 0; i < std::ssize(s.scores); ++i) s.closure.set_gain(i, s.scores[i]);
-    add_potentials(p, weights, graph, s.potentials, s.closure);
+    add_potentials(p, weights, graph, shares, s.potentials, s.closure);
     cliques_.add_potentials(weights, graph, s.potentials, s.closure);
     s.closure.solve();
 
@@ -196,7 +167,7 @@ std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std:
         std::ssize(graphs), threads_,
         [&](std::int64_t item, int worker) {
             Scratch& s = *scratch_[worker];
-            answers[item] = solve(weights, compact, graphs[item], s);
+            answers[item] = solve(weights, compact, graphs[item], nullptr, s);
             double* row = planes + item * problem_.dim();
             for (std::int64_t c = 0; c < problem_.dim(); ++c) row[c] = s.plane[problem_.coordinates[c]];
         },
@@ -204,8 +175,9 @@ std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std:
     return answers;
 }
 
-CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop) {
+CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop, const ArcShares* shares) {
     const Problem& p = problem_;
+    if (shares != nullptr) check_shares(p, *shares);
     const SparseWeights weights(p, compact);
     const std::int64_t n = p.n_graphs(), shards = (n + kShard - 1) / kShard;
     std::vector<CutTotals> part(static_cast<std::size_t>(shards));
@@ -216,7 +188,7 @@ CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop
             CutTotals& sum = part[shard];
             sum.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
             for (auto g = shard * kShard; g < std::min(n, (shard + 1) * kShard); ++g) {
-                const CutAnswer answer = solve(weights, compact, g, s);
+                const CutAnswer answer = solve(weights, compact, g, shares, s);
                 for (std::int64_t c = 0; c < p.dim(); ++c) sum.plane[c] += s.plane[p.coordinates[c]];
                 sum.loss += answer.loss;
                 sum.bound += answer.bound;
@@ -250,7 +222,7 @@ std::vector<std::uint8_t> CutOracle::labelings(std::span<const double> compact, 
         std::ssize(graphs), threads_,
         [&](std::int64_t item, int worker) {
             Scratch& s = *scratch_[worker];
-            solve(weights, compact, graphs[item], s);
+            solve(weights, compact, graphs[item], nullptr, s);
             std::ranges::copy(s.closure.labels(), labels.begin() + place[item]);
         },
         stop);
@@ -264,7 +236,7 @@ CoreNetwork CutOracle::core_network(std::span<const double> compact, std::int32_
     Scratch& s = *scratch_.front();
     s.closure.record = &network;
     try {
-        solve(weights, compact, graph, s);
+        solve(weights, compact, graph, nullptr, s);
     } catch (...) {
         s.closure.record = nullptr;
         throw;

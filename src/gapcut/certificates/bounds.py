@@ -146,6 +146,13 @@ class Bounds:
             self.weights, self.upper, self.upper_rounding = np.array(w), value, rounding
         return value
 
+    def offer_slack(self, w: FloatArray, slack: float, rounding: float) -> float:
+        """Upper bound at ``w`` from a proven bound of the mean slack there, ``rounding`` of it for floating point."""
+        value, more = primal_bound(self.problem, w, OracleTotal(np.zeros(0), 0.0, slack), exact=False)
+        if value < self.upper:
+            self.weights, self.upper, self.upper_rounding = np.array(w), value, more + self.problem.C * rounding
+        return value
+
     @property
     def bounded(self) -> bool:
         """Whether the upper bound of the model is a number."""

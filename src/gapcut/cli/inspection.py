@@ -25,7 +25,7 @@ from gapcut.cli.show import (
     table,
 )
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.settings import Settings
 from gapcut.report.figures import confusion_figure, save_figure, weights_figure
@@ -62,7 +62,7 @@ def inspect(
         return DONE
     if select is not None and data is None:
         raise ValueError("--select applies to graph sets, not to models")
-    svm = StructuredSVM.load(path)
+    svm = Machine.load(path)
     pairs = strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, max(0, top))
     tuples = strongest_tuples(svm.cliques_, svm.pipeline_.clique_names, max(0, top))
     document = _model_document(svm, pairs, tuples)
@@ -72,7 +72,7 @@ def inspect(
     return DONE
 
 
-def draw_model(svm: StructuredSVM, folder: Path, graphs: GraphSet | None) -> list[str]:
+def draw_model(svm: Machine, folder: Path, graphs: GraphSet | None) -> list[str]:
     """Heat maps of the pairwise weights, and with labelled graphs the confusion matrix; returns their paths."""
     figures = {"weights.png": weights_figure(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names)}
     if graphs is not None:
@@ -104,7 +104,7 @@ def check(
     run that does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in
     the time given.
     """
-    svm = StructuredSVM.load(model).set_params(n_jobs=jobs)
+    svm = Machine.load(model).set_params(n_jobs=jobs)
     graphs = read_graphs(data, select)
     if graphs[0].node_dim != svm.n_features_in_:
         raise ValueError(
@@ -190,7 +190,7 @@ def _show_data(console: Console, counts: dict[str, Any]) -> None:
         console.print(f"per-graph array {name} ({dtype})")
 
 
-def _model_document(svm: StructuredSVM, pairs: list[PairWeight], tuples: list[TupleWeight]) -> dict[str, Any]:
+def _model_document(svm: Machine, pairs: list[PairWeight], tuples: list[TupleWeight]) -> dict[str, Any]:
     model = svm.model_
     params = {
         name: value
@@ -225,7 +225,7 @@ def _model_document(svm: StructuredSVM, pairs: list[PairWeight], tuples: list[Tu
 
 def _show_model(
     console: Console,
-    svm: StructuredSVM,
+    svm: Machine,
     pairs: list[PairWeight],
     tuples: list[TupleWeight],
     document: dict[str, Any],

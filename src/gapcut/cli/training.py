@@ -15,7 +15,7 @@ from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Selec
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.model.pairing import learner_for
 
 _DEFAULTS = LearningOptions()
@@ -79,7 +79,7 @@ def _checkpoint(graphs: GraphSet, out: Path, options: LearningOptions, resume: b
 
 def fit_with_progress(
     graphs: GraphSet, options: LearningOptions, task: str = "training", checkpoint: Path | None = None
-) -> tuple[StructuredSVM, bool]:
+) -> tuple[Machine, bool]:
     """Fit, showing bounds on a terminal; also says whether Ctrl-C ended it early."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         svm = options.estimator(graphs, callback, checkpoint).fit(graphs)
@@ -87,7 +87,7 @@ def fit_with_progress(
     return svm, interrupt.pressed
 
 
-def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> StructuredSVM:
+def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Machine:
     """The same where half a result is of no use: Ctrl-C ends the command."""
     svm, interrupted = fit_with_progress(graphs, options, task)
     if interrupted:
@@ -97,7 +97,7 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Str
 
 def fit_path_to_the_end(
     graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float]
-) -> list[StructuredSVM]:
+) -> list[Machine]:
     """One model a value of C; Ctrl-C ends the command."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         models = options.estimator(graphs, callback, None).fit_path(graphs, C_values)
@@ -106,7 +106,7 @@ def fit_path_to_the_end(
     return models
 
 
-def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> dict[str, Any]:
+def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[str, Any]:
     """What ``train`` reports."""
     model = svm.model_
     return {
@@ -132,7 +132,7 @@ def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> d
     }
 
 
-def _show(console: Console, svm: StructuredSVM, document: dict[str, Any]) -> None:
+def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     data, weights = document["labelled"], document["weights"]
     share = weights["pairwise_nonzero"] / max(1, weights["pairwise"])
     console.print(

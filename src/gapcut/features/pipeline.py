@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, place
 from gapcut.data.cliques import LEAST, MOST
@@ -136,6 +135,8 @@ class FeaturePipeline:
     def raw_columns(self) -> Columns:
         """Names of the raw node and edge feature columns."""
         if self._raw is None:
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 "the feature pipeline is not fitted yet: call fit with training graphs first"
             )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from gapcut.data import Graph
 from gapcut.oracles.kinds import KINDS
@@ -30,6 +29,8 @@ def oracle_for(graphs: Sequence[Graph], learner: str) -> str:
 
 def all_forests(graphs: Sequence[Graph]) -> bool:
     """Whether no graph has a cycle; several edges between two nodes count as one."""
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     starts = np.cumsum([0] + [g.n_nodes for g in graphs])
     edges = np.concatenate([g.edges + start for g, start in zip(graphs, starts[:-1], strict=True)])
     n_nodes = int(starts[-1])

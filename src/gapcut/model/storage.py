@@ -35,6 +35,11 @@ def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> No
     Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their
     defaults. Raises ValueError for labels that are not int, str, bool or float.
     """
+    write_container(path, *pack_model(model, params))
+
+
+def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Arrays and document of a model, for a file of its own or a part of a larger one."""
     arrays, pipeline = model.pipeline.to_state()
     kept = {name: _plain(value) for name, value in params.items() if _is_plain(value)}
     document = {
@@ -50,9 +55,7 @@ def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> No
         "pipeline": pipeline,
     }
     tensors = {"unary": model.unary, "pairwise": model.pairwise, **clique_tensors(model.cliques)}
-    write_container(
-        path, {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
-    )
+    return {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
 
 
 def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
@@ -61,17 +64,22 @@ def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
     Raises ModelFileError for any file that :func:`write_model` could not have written.
     """
     arrays, document = read_container(path)
+    if "kind" in document:
+        raise ModelFileError(
+            f"{path}: this is a model of {document['kind']!s:.20}, not of graphs: use gapcut label"
+        )
     version = document.get("format")
     if version != FORMAT or isinstance(version, bool):
         raise ModelFileError(
             f"{path}: format version {str(version)[:40]} is not readable by gapcut {__version__}, which "
             f"knows version {FORMAT}: update gapcut"
         )
-    with _blame(path):
-        return _assemble(arrays, document)
+    with blame(path):
+        return unpack_model(arrays, document)
 
 
-def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[FittedModel, dict[str, Any]]:
+def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[FittedModel, dict[str, Any]]:
+    """What :func:`pack_model` packed; raises ValueError, TypeError and others for anything else: see :func:`blame`."""
     params = _expect(document, "params", dict)
     coder = _read_classes(_expect(document, "classes", list), _expect(document, "dtype", str))
     state = {name.removeprefix(_PIPELINE): a for name, a in arrays.items() if name.startswith(_PIPELINE)}
@@ -96,7 +104,7 @@ def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[Fi
 
 
 @contextmanager
-def _blame(path: Path) -> Iterator[None]:
+def blame(path: Path) -> Iterator[None]:
     """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
     every room.
     """

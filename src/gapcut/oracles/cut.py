@@ -50,8 +50,15 @@ class CutOracle:
         )
         return OraclePlanes(planes, losses, bounds)
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        plane, loss, bound, _ = self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left)
+    def total(
+        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
+    ) -> OracleTotal:
+        """``start`` holds arc shares near the best ones for these weights: they leave little for the flow to do,
+        and change nothing of the answer's value.
+        """
+        plane, loss, bound, _ = self._native.total(
+            np.ascontiguousarray(w, dtype=np.float64), time_left, start
+        )
         return OracleTotal(plane, loss, bound)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:

@@ -42,7 +42,12 @@ public:
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_variables);
     void set_gain(std::int32_t i, double a) { gain_[i] = a; }
-    void add_pair(std::int32_t i, std::int32_t j, double b) { pairs_.push_back({i, j, b}); }
+    // b >= 0. `share` in [0, 1] is the part of b that the network starts with at i, the rest at j: a split near the best
+    // one (oracle/share_bound.hpp) leaves little to flow; the maximum is the same for any.
+    void add_pair(std::int32_t i, std::int32_t j, double b, float share = 0.5F) {
+        pairs_.push_back({i, j, b});
+        share_.push_back(share);
+    }
 
     // g >= 0 times the product of these variables, which are distinct.
     void add_clique(std::span<const std::int32_t> members, double g);
@@ -61,6 +66,7 @@ private:
     };
     struct Neighbour {
         std::int32_t node;
+        float share;  // of b, at the node whose neighbour this is
         std::int64_t b;
     };
     struct Item {
@@ -82,6 +88,7 @@ private:
     std::int32_t n_ = 0, n_given_ = 0;  // with and without the variables of cliques
     std::vector<double> gain_;
     std::vector<Pair> pairs_;
+    std::vector<float> share_;              // of pairs_
     std::vector<Item> items_;
     std::vector<std::int64_t> low_, high_;  // a_i plus the b of neighbours in Lower, in Upper
     std::vector<std::int64_t> first_;
