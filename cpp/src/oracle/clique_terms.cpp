@@ -69,9 +69,7 @@ void CliqueTerms::add_clique_plane(const CliqueGroup& group, const Group& own, s
                 found = found && in_found(i, labels[i]);
             }
             if (truth == found) continue;
-            const double change = truth ? 1.0 : -1.0;
-            double* row = plane + own.weight + own.live[at] * group.dim();
-            group.features.for_row(clique, [&](std::int32_t d, double x) { row[d] += change * x; });
+            group.features.add_row(clique, truth ? 1.0 : -1.0, plane + own.weight + own.live[at] * group.dim());
         }
     }
 }

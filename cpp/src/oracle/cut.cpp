@@ -24,12 +24,13 @@ void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph
                     std::vector<double>& potentials, Closure& closure) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
+    const auto* pairs = w.pairs.data();
     potentials.assign(w.pairs.size(), 0.0);
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
         const auto tail = static_cast<std::int32_t>((p.tail[e] - begin) * K);
         const auto head = static_cast<std::int32_t>((p.head[e] - begin) * K);
-        w.pairwise.for_potentials(p.edges, e, potentials, [&](std::size_t q, double gain) {
-            const auto [k, l] = w.pairs[q];
+        w.pairwise.for_potentials(p.edges, e, potentials, [=, &closure](std::size_t q, double gain) {
+            const auto [k, l] = pairs[q];
             const auto at = k * K + l;
             const bool known = shares != nullptr && !shares->tail[at].empty();
             closure.add_pair(tail + k, head + l, gain, known ? share_of_tail(shares->tail[at][e], shares->head[at][e]) : 0.5F);
@@ -48,9 +49,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
             const bool in = z[(u - begin) * K + k] != 0, truth = p.labels[u] == k;
             if (in == truth) continue;
             loss += p.loss[u];
-            double* row = plane.data() + k * dn;
-            const double sign = truth ? 1.0 : -1.0;
-            p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += sign * x; });
+            p.nodes.add_row(u, truth ? 1.0 : -1.0, plane.data() + k * dn);
         }
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
         const auto u = p.tail[e], v = p.head[e];
@@ -61,8 +60,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
             for (int l = 0; l < K; ++l) {
                 const int change = (true_k && p.labels[v] == l) - (zu[k] && zv[l]);
                 if (change == 0) continue;
-                double* row = plane.data() + p.unary_size() + (k * K + l) * de;
-                p.edges.for_row(e, [&](std::int32_t d, double x) { row[d] += change * x; });
+                p.edges.add_row(e, change, plane.data() + p.unary_size() + (k * K + l) * de);
             }
         }
     }

@@ -25,15 +25,21 @@ struct SparseRows {
     // before and after, one entry an item.
     template <class F>
     void for_potentials(const RowMatrix& features, std::int64_t row, std::vector<double>& potentials, F&& f) const {
+        double* sum = potentials.data();
+        const Entry* entry = entries.data();
+        const std::int64_t* begin = first.data();
         bool any = false;
-        features.for_row(row, [&](std::int32_t d, double x) {
-            for (auto q = first[d]; q < first[d + 1]; ++q) potentials[entries[q].item] += x * entries[q].weight;
-            any |= first[d] < first[d + 1];
+        features.for_row(row, [=, &any](std::int32_t d, double x) {
+            const auto end = begin[d + 1];
+            for (auto q = begin[d]; q < end; ++q) sum[entry[q].item] += x * entry[q].weight;
+            any |= begin[d] < end;
         });
         if (!any) return;
-        for (std::size_t q = 0; q < items.size(); ++q) {
-            if (potentials[q] > 0.0) f(q, potentials[q]);
-            potentials[q] = 0.0;
+        const std::size_t n = items.size();
+        for (std::size_t q = 0; q < n; ++q) {
+            const double potential = sum[q];
+            sum[q] = 0.0;
+            if (potential > 0.0) f(q, potential);
         }
     }
 };
