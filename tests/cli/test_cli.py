@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gapcut import GraphSet, StructuredSVM
+from gapcut.machine import Machine
 from sample_graphs import relabelled, sample_graphs
 
 pytest.importorskip("cyclopts")
@@ -371,7 +372,7 @@ def test_interrupt_saves_the_best_model_so_far(folder, tmp_path, run, interrupt_
 
 
 def test_interrupt_before_a_model_writes_nothing(folder, tmp_path, run, monkeypatch):
-    monkeypatch.setattr(StructuredSVM, "fit", lambda self, X: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Machine, "fit", lambda self, X: signal.raise_signal(signal.SIGINT))
     code, out, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut")
     assert (code, out) == (130, "")
     assert err == "gapcut: interrupted before there was a model: nothing was written\n"

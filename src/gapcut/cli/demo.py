@@ -18,7 +18,7 @@ from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
 from gapcut.report.tables import Scores, strongest_pairs
 
@@ -110,12 +110,12 @@ def _without_edges(graphs: GraphSet) -> GraphSet:
     return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
-def _node_only(graphs: GraphSet, options: LearningOptions) -> StructuredSVM:
+def _node_only(graphs: GraphSet, options: LearningOptions) -> Machine:
     """The same learner on the node features alone."""
     return fit_to_the_end(_without_edges(graphs), options, "training without edges")
 
 
-def _write(svm: StructuredSVM, scores: Scores, out: Path) -> list[str]:
+def _write(svm: Machine, scores: Scores, out: Path) -> list[str]:
     figures = {
         "confusion.png": confusion_figure(scores, "Test graphs"),
         "convergence.png": convergence_figure(svm.history_, "Training"),
@@ -128,7 +128,7 @@ def _write(svm: StructuredSVM, scores: Scores, out: Path) -> list[str]:
     return [str(out / name) for name in (*figures, "model.gapcut")]
 
 
-def _show(console: Console, svm: StructuredSVM, scores: Scores, document: dict[str, Any]) -> None:
+def _show(console: Console, svm: Machine, scores: Scores, document: dict[str, Any]) -> None:
     data = document["labelled"]
     console.print(
         'no bridges    they need embreex: pip install "gapcut[scan]"; these are graphs drawn by chance'

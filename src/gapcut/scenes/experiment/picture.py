@@ -25,7 +25,7 @@ _ELEVATION, _AZIMUTH = 12.0, -64.0
 def bridge_figure(model: Bridge, scan: DescribedBridge, prediction: AnyArray, samples: int = 2) -> Figure:
     """A matplotlib figure. ``prediction`` (V,) names of classes by node. Raises ImportError without matplotlib or
     embreex."""
-    from gapcut.report.figures import _new_figure
+    from gapcut.report.figures import new_figure
 
     height = _height(model)
     camera = Camera.at(model, (_WIDTH, height), _AZIMUTH, _ELEVATION)
@@ -43,7 +43,7 @@ def bridge_figure(model: Bridge, scan: DescribedBridge, prediction: AnyArray, sa
     for title, paint in views.items():
         panels[title] = _points(camera, scan, paint, samples)
     rows = len(panels)
-    figure = _new_figure(_WIDTH / 100, (height * rows + 34 * rows + 60) / 100)
+    figure = new_figure(_WIDTH / 100, (height * rows + 34 * rows + 60) / 100)
     for i, (title, image) in enumerate(panels.items()):
         axes = figure.add_subplot(rows, 1, i + 1)
         axes.imshow(image.astype(np.uint8), interpolation="none")
@@ -73,7 +73,7 @@ def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, sampl
 def _legend(figure: Figure, classes: IntArray) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=_PAINT[k] / 255, label=CLASSES[k]) for k in classes]
+    handles = [Patch(color=tuple(_PAINT[k] / 255), label=CLASSES[k]) for k in classes]
     handles.append(Patch(color=np.array(WRONG) / 255, label="(errors) wrong part"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2
