@@ -67,7 +67,7 @@ def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, sampl
     xyz, node = scan.xyz[shown].astype(np.float64), scan.point_node[shown]
     grey = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
     colours = grey if paint is None else paint[node]
-    return splat(camera, xyz, colours, 1.3 * scan.voxel, samples)
+    return splat(camera, xyz, colours, 1.9 * scan.voxel, samples)
 
 
 def _legend(figure: Figure, classes: IntArray) -> None:
