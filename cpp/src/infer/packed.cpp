@@ -73,7 +73,7 @@ void copy_table(const Pair& p, bool from_low, std::int32_t rows, std::int32_t co
 
 }  // namespace
 
-Buffer::Buffer(std::int64_t size) {
+Buffer::Buffer(std::int64_t size) : size_(size) {
     constexpr std::size_t kHugePage = std::size_t{1} << 21;
     const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(double);
     const std::align_val_t align{bytes >= 4 * kHugePage ? kHugePage : 64};
@@ -108,7 +108,7 @@ std::vector<std::int32_t> node_order(const Reduction& reduced, NodeOrder how, st
     return order;
 }
 
-Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& order) {
+Packed Packed::arrange(const Reduction& reduced, const std::vector<std::int32_t>& order) {
     Packed out;
     out.node = order;
     const auto n = order.size();
@@ -155,6 +155,7 @@ Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& 
         ++out.backward_at[x.target + 1];
         out.source.push_back(x.source);
         out.target.push_back(x.target);
+        out.pair.push_back(x.pair);
         out.table_at.push_back(table_size);
         out.message_at.push_back(message_size);
         table_size += std::int64_t{out.labels[x.source]} * out.labels[x.target];
@@ -169,18 +170,24 @@ Packed Packed::build(const Reduction& reduced, const std::vector<std::int32_t>& 
         out.share.push_back(share_of(std::max(out.forward_at[i + 1] - out.forward_at[i],
                                               out.backward_at[i + 1] - out.backward_at[i])));
 
-    out.tables = Buffer(table_size + kLanes);
-    std::fill_n(out.tables.data() + table_size, kLanes, 0.0);
-    out.messages = Buffer(message_size);
-    std::fill_n(out.messages.data(), message_size, 0.0);
     std::fill_n(out.chosen.data(), size, 0.0);
-    for (std::size_t e = 0; e < items.size(); ++e) {
-        const Pair& p = reduced.pairs()[items[e].pair];
-        const bool from_low = place[p.low] == items[e].source;
-        copy_table(p, from_low, out.labels[items[e].source], out.labels[items[e].target],
-                   out.tables.data() + out.table_at[e]);
-    }
     return out;
+}
+
+void Packed::load(const Reduction& reduced) {
+    const std::int64_t last = n_edges() - 1;
+    if (last < 0) return;
+    const std::int32_t rows = labels[source[last]], columns = labels[target[last]];
+    const std::int64_t table_size = table_at[last] + std::int64_t{rows} * columns;
+    const std::int64_t message_size = message_at[last] + std::max(width[source[last]], width[target[last]]);
+    tables = Buffer(table_size + kLanes);
+    std::fill_n(tables.data() + table_size, kLanes, 0.0);
+    messages = Buffer(message_size);
+    std::fill_n(messages.data(), message_size, 0.0);
+    for (std::int64_t e = 0; e <= last; ++e) {
+        const Pair& p = reduced.pairs()[static_cast<std::size_t>(pair[e])];
+        copy_table(p, p.low == node[source[e]], labels[source[e]], labels[target[e]], tables.data() + table_at[e]);
+    }
 }
 
 }  // namespace gapcut::infer

@@ -2,6 +2,7 @@
 
 #include "gapcut/infer/lanes.hpp"
 #include "gapcut/target.hpp"
+#include "rounded_lanes.hpp"
 
 namespace gapcut::infer {
 
@@ -13,12 +14,6 @@ Sweep::Sweep(std::int32_t widest) : memory_(5 * (std::int64_t{widest} + 8)) {
 }
 
 namespace {
-
-GAPCUT_INLINE Lanes down(const Lanes& t) {
-    return t * select_less(t, fill(0.0), fill(kAbove), fill(kBelow));
-}
-
-GAPCUT_INLINE double size_of(double x) { return x < 0.0 ? -x : x; }
 
 // Added to a last block of lanes of which only 4 (index 0), 1, 2 or 3 are labels. Rows of tables are not padded, so
 // what was read there belongs to the next row.
@@ -128,34 +123,6 @@ GAPCUT_INLINE double put_back(const double* out, std::int64_t width, double* mes
 
 // Edges to earlier nodes lie scattered; a sweep asks for their memory this many edges before it needs it.
 constexpr std::int64_t kTablesAhead = 4, kMessagesAhead = 8;
-
-// d_i and m_e of one node, summed with their rounding.
-struct NodeValue {
-    double sum = 0.0, absolute = 0.0, count = 0.0;
-
-    GAPCUT_INLINE void add(double x) {
-        sum += x;
-        absolute += size_of(x);
-        count += 1.0;
-    }
-    GAPCUT_INLINE double value() const { return infer::down(sum - (2.0 * count + 4.0) * kUnit * absolute); }
-};
-
-GAPCUT_INLINE std::int32_t first_least(const double* x, std::int64_t width, std::int32_t labels) {
-    const double least = least_of(x, width);
-    for (std::int32_t k = 0; k < labels; ++k)
-        if (x[k] == least) return k;
-    return 0;
-}
-
-GAPCUT_INLINE void prefetch(const double* p, std::int64_t count) {
-#if GAPCUT_VECTOR_EXTENSION
-    constexpr std::int64_t kLine = 8, kMost = 64;
-    for (std::int64_t i = 0; i < count && i < kMost; i += kLine) __builtin_prefetch(p + i);
-#else
-    (void)p, (void)count;
-#endif
-}
 
 // own = unary + messages from later neighbours; absolute likewise of magnitudes.
 template <bool kForward>

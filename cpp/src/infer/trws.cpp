@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 
+#include "gapcut/infer/small_sweep.hpp"
+#include "gapcut/infer/soft_sweep.hpp"
 #include "gapcut/infer/sweep.hpp"
 #include "stopping.hpp"
 
@@ -21,8 +24,14 @@ struct Run {
     double bound = -kInfinity, energy = kInfinity, magnitude = 0.0;
     std::vector<double> bounds, energies;  // after every sweep
     int sweeps = 0;
-    bool done = false;
+    bool done = false, stuck = false;  // stuck: stalled with an open gap
 };
+
+// The way out of a fixed point. Temperatures are parts of the mean range of the tables: the first is low enough to keep
+// most of what the sharp sweeps found, the last leaves about 0.05 % to the optimum of the relaxation.
+constexpr double kWarmest = 0.016, kColdest = 0.9e-3, kCooling = 0.25;
+constexpr int kMostSoft = 100, kSoftLook = 5;  // sweeps at one temperature at most; between two looks at the progress
+constexpr double kSoftProgress = 1e-3;         // in kSoftLook sweeps, of the bound's distance to the smooth function
 
 class Solver {
 public:
@@ -30,7 +39,11 @@ public:
         : settings_(settings), stop_(stop), reduced_(energy) {
         std::vector<std::int64_t> starts;
         const auto order = node_order(reduced_, settings.order, starts);
-        packed_ = Packed::build(reduced_, order);
+        packed_ = Packed::arrange(reduced_, order);
+        if (SmallPacked::fits(packed_))
+            small_ = SmallPacked::build(reduced_, packed_);
+        else
+            packed_.load(reduced_);
         count_work();
         current_.resize(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {  // labels of least unary cost, until there are better ones
@@ -44,16 +57,41 @@ public:
         }
     }
 
+    void take(const std::vector<double>& messages) {
+        std::int64_t size = 0;
+        for (const Buffer* part : message_parts()) size += part->size();
+        if (std::ssize(messages) != size) return;
+        const double* next = messages.data();
+        for (const Buffer* part : message_parts()) {
+            std::copy_n(next, part->size(), part->data());
+            next += part->size();
+        }
+    }
+
+    void leave(std::vector<double>& messages) const {
+        messages.clear();
+        for (const Buffer* part : message_parts()) messages.insert(messages.end(), part->data(), part->data() + part->size());
+    }
+
     TrwsResult solve() {
         // Rounds of doubling length, so that under a time limit every component gets its turn.
         bool open = true;
         for (int round = 4; open && !stopped_; round *= 2) {
             open = false;
             for (Run& run : runs_) {
-                for (int i = 0; i < round && !run.done && !stopped_; ++i) sweep(run);
-                open |= !run.done;
+                for (int i = 0; i < round && runs_on(run); ++i) sweep(run);
+                open |= runs_on(run);
             }
         }
+        const auto leaves = [&](const Run& run) { return run.stuck && !run.done && !stopped_; };
+        if (!settings_.escape || std::none_of(runs_.begin(), runs_.end(), leaves)) return result();
+        if (small_) {  // soft sweeps know the general layout only
+            packed_.load(reduced_);
+            small_->hand_over(packed_);
+            small_.reset();
+        }
+        for (Run& run : runs_)
+            if (leaves(run)) escape(run);
         return result();
     }
 
@@ -61,12 +99,16 @@ private:
     // Sum of the minima of all terms: the bound of a component that had no time for a half-sweep.
     double independent_minima(const Run& run) const {
         LowerSum bound;
-        const auto add = [&](const double* x, std::int64_t n) { bound.add(*std::min_element(x, x + n)); };
         for (std::int64_t i = run.first; i < run.last; ++i) {
-            add(packed_.unary.data() + packed_.unary_at[i], packed_.labels[i]);
-            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e)
-                add(packed_.tables.data() + packed_.table_at[e],
-                    std::int64_t{packed_.labels[i]} * packed_.labels[packed_.target[e]]);
+            const double* unary = packed_.unary.data() + packed_.unary_at[i];
+            bound.add(*std::min_element(unary, unary + packed_.labels[i]));
+            for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e) {
+                double least = kInfinity;
+                for (std::int32_t k = 0; k < packed_.labels[i]; ++k)
+                    for (std::int32_t l = 0; l < packed_.labels[packed_.target[e]]; ++l)
+                        least = std::min(least, packed_.entry(reduced_, e, k, l));
+                bound.add(least);
+            }
         }
         return bound.value();
     }
@@ -97,21 +139,36 @@ private:
         return end - work.begin();
     }
 
-    // One half-sweep; false if stop() struck.
-    bool half(Run& run, Sweep& s, bool forward) {
+    bool runs_on(const Run& run) const { return !run.done && !run.stuck && !stopped_; }
+
+    // f(from, to) on the component's nodes, chunk by chunk in the sweep's order, while it returns true; false if stop()
+    // struck.
+    template <class F>
+    bool in_chunks(const Run& run, bool forward, F&& f) {
         const std::int64_t end = forward ? run.last : run.first;
-        for (std::int64_t at = forward ? run.first : run.last; at != end && !s.infeasible;) {
+        for (std::int64_t at = forward ? run.first : run.last; at != end;) {
             if (stop_ && stop_()) return stopped_ = true, false;
             const std::int64_t next = chunk_end(run, at, forward);
-            const auto before = std::chrono::steady_clock::now();
-            if (forward)
-                forward_sweep(packed_, s, at, next, current_);
-            else
-                backward_sweep(packed_, s, next, at);
-            seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-            entries_ += static_cast<double>(std::abs(work_[forward][next] - work_[forward][at]));
+            if (!f(std::min(at, next), std::max(at, next))) break;
             at = next;
         }
+        return true;
+    }
+
+    // One half-sweep; false if stop() struck.
+    bool half(Run& run, Sweep& s, bool forward) {
+        const bool whole = in_chunks(run, forward, [&](std::int64_t from, std::int64_t to) {
+            const auto before = std::chrono::steady_clock::now();
+            if (forward)
+                small_ ? small_forward_sweep(*small_, packed_, s, from, to, current_)
+                       : forward_sweep(packed_, s, from, to, current_);
+            else
+                small_ ? small_backward_sweep(*small_, packed_, s, from, to) : backward_sweep(packed_, s, from, to);
+            seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+            entries_ += static_cast<double>(work_[forward][to] - work_[forward][from]);
+            return !s.infeasible;
+        });
+        if (!whole) return false;
         run.bound = std::max(run.bound, s.infeasible ? kInfinity : s.bound.value());
         run.done |= s.infeasible;
         return !s.infeasible;
@@ -123,14 +180,56 @@ private:
         Sweep ahead(packed_.widest);
         if (!half(run, ahead, true)) return;
         ++run.sweeps;
-        if (run.sweeps == 1 || ahead.energy < run.energy) {
+        if (run.energies.empty() || ahead.energy < run.energy) {
             run.energy = ahead.energy;
             run.magnitude = ahead.magnitude;
             std::copy(current_.begin() + run.first, current_.begin() + run.last, best_.begin() + run.first);
         }
         run.bounds.push_back(run.bound);
         run.energies.push_back(run.energy);
-        run.done = closed(run, settings_) || stalled(run, settings_) || run.sweeps >= settings_.max_sweeps;
+        run.done = closed(run, settings_) || run.sweeps >= settings_.max_sweeps;
+        run.stuck = stalled(run, settings_);
+    }
+
+    void escape(Run& run) {
+        SoftSweep soft(packed_, run.first, run.last);
+        const double warmest = kWarmest * soft.scale();
+        for (double t = warmest; t > 0.0 && t >= kColdest * soft.scale() && !run.done && !stopped_; t *= kCooling) {
+            anneal(run, soft, t);
+            if (!run.done && !stopped_) sweep(run);
+        }
+        run.bounds.clear(), run.energies.assign(1, run.energy);
+        for (run.stuck = false; runs_on(run);) sweep(run);
+    }
+
+    // Soft sweeps at one temperature, with momentum that is given up whenever the smooth function falls (O'Donoghue and
+    // Candes 2015).
+    void anneal(Run& run, SoftSweep& soft, double t) {
+        const auto all = [&](bool forward, auto&& f) {
+            return in_chunks(run, forward, [&](std::int64_t from, std::int64_t to) { return f(from, to), !soft.infeasible(); });
+        };
+        if (!all(true, [&](std::int64_t from, std::int64_t to) { soft.set_temperature(t, from, to); })) return;
+        double value = -kInfinity, seen = -kInfinity;
+        int momentum = 0;
+        for (int i = 1; i <= kMostSoft && !run.done; ++i) {
+            soft.reset();
+            if (!all(false, [&](std::int64_t from, std::int64_t to) { soft.backward(from, to); }) ||
+                !all(true, [&](std::int64_t from, std::int64_t to) { soft.forward(from, to); }) || soft.infeasible())
+                return;
+            ++soft_sweeps_;
+            run.done = ++run.sweeps >= settings_.max_sweeps;
+            if (soft.value() < value && momentum > 0) {
+                soft.restore();
+                momentum = 0;
+            } else {
+                value = soft.value();
+                soft.push_on(momentum / (momentum + 3.0));
+                ++momentum;
+            }
+            if (i % kSoftLook > 0) continue;
+            if (value - seen < kSoftProgress * (run.bound - value)) return;
+            seen = value;
+        }
     }
 
     TrwsResult result() {
@@ -150,27 +249,39 @@ private:
         }
         out.bound = total.value();
         out.component = reduced_.component();
+        out.soft_sweeps = soft_sweeps_;
         out.half_sweep_entries = entries_;
         out.half_sweep_seconds = seconds_;
         out.stopped = stopped_;
         return out;
     }
 
+    std::vector<const Buffer*> message_parts() const {
+        if (small_) return {&small_->from_later, &small_->from_earlier};
+        return {&packed_.messages};
+    }
+
     TrwsSettings settings_;
     const StopTest& stop_;
     Reduction reduced_;
     Packed packed_;
+    std::optional<SmallPacked> small_;  // in place of packed_'s tables and messages
     std::vector<Run> runs_;
     std::vector<std::int32_t> current_, best_;
     std::array<std::vector<std::int64_t>, 2> work_;  // backward, forward
     double entries_ = 0.0, seconds_ = 0.0;
+    int soft_sweeps_ = 0;
     bool stopped_ = false;
 };
 
 }  // namespace
 
-TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop) {
-    return Solver(energy, settings, stop).solve();
+TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop, std::vector<double>* messages) {
+    Solver solver(energy, settings, stop);
+    if (messages != nullptr) solver.take(*messages);
+    TrwsResult result = solver.solve();
+    if (messages != nullptr) solver.leave(*messages);
+    return result;
 }
 
 }  // namespace gapcut::infer

@@ -26,6 +26,10 @@ GAPCUT_INLINE Lanes load_anywhere(const double* p) {
     return *reinterpret_cast<const Unaligned*>(p);
 }
 GAPCUT_INLINE void store(double* p, const Lanes& x) { *reinterpret_cast<Lanes*>(p) = x; }
+GAPCUT_INLINE void store_anywhere(double* p, const Lanes& x) {
+    using Unaligned = double __attribute__((vector_size(32), aligned(8)));
+    *reinterpret_cast<Unaligned*>(p) = x;
+}
 GAPCUT_INLINE Lanes fill(double x) { return Lanes{x, x, x, x}; }
 GAPCUT_INLINE Lanes least(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
 GAPCUT_INLINE Lanes magnitude(const Lanes& a) { return a < 0.0 ? -a : a; }
@@ -38,6 +42,15 @@ GAPCUT_INLINE Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c,
     const Lanes ab = least(__builtin_shufflevector(a, b, 0, 4, 2, 6), __builtin_shufflevector(a, b, 1, 5, 3, 7));
     const Lanes cd = least(__builtin_shufflevector(c, d, 0, 4, 2, 6), __builtin_shufflevector(c, d, 1, 5, 3, 7));
     return least(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+}
+// The last two, then zeros.
+GAPCUT_INLINE Lanes last_two(const Lanes& a) { return __builtin_shufflevector(a, fill(0.0), 2, 3, 4, 5); }
+// Rows become columns.
+GAPCUT_INLINE void transpose(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
+    const Lanes ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), ba = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    const Lanes cd = __builtin_shufflevector(c, d, 0, 4, 2, 6), dc = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    a = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), b = __builtin_shufflevector(ba, dc, 0, 1, 4, 5);
+    c = __builtin_shufflevector(ab, cd, 2, 3, 6, 7), d = __builtin_shufflevector(ba, dc, 2, 3, 6, 7);
 }
 #else
 struct alignas(32) Lanes {
@@ -53,6 +66,7 @@ inline Lanes load_anywhere(const double* p) { return load(p); }
 inline void store(double* p, const Lanes& x) {
     for (int i = 0; i < 4; ++i) p[i] = x.v[i];
 }
+inline void store_anywhere(double* p, const Lanes& x) { store(p, x); }
 inline Lanes fill(double x) { return Lanes{{x, x, x, x}}; }
 inline Lanes operator+(const Lanes& a, const Lanes& b) { return each([&](int i) { return a.v[i] + b.v[i]; }); }
 inline Lanes operator-(const Lanes& a, const Lanes& b) { return each([&](int i) { return a.v[i] - b.v[i]; }); }
@@ -69,6 +83,13 @@ inline Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c, const 
         return m;
     };
     return Lanes{{low(a), low(b), low(c), low(d)}};
+}
+inline Lanes last_two(const Lanes& a) { return Lanes{{a.v[2], a.v[3], 0.0, 0.0}}; }
+inline void transpose(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
+    const Lanes rows[4] = {a, b, c, d};
+    Lanes* const columns[4] = {&a, &b, &c, &d};
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) columns[i]->v[j] = rows[j].v[i];
 }
 #endif
 

@@ -23,12 +23,14 @@ public:
     Buffer() = default;
     explicit Buffer(std::int64_t size);
     double* data() const { return data_.get(); }
+    std::int64_t size() const { return size_; }
 
 private:
     struct Free {
         std::align_val_t align;
         void operator()(double* p) const { ::operator delete(p, align); }
     };
+    std::int64_t size_ = 0;
     std::unique_ptr<double, Free> data_{nullptr, Free{std::align_val_t{64}}};
 };
 
@@ -40,6 +42,7 @@ struct Packed {
     std::vector<std::int64_t> backward_at;            // (n + 1,)
     std::vector<std::int32_t> backward;               // edges to earlier nodes
     std::vector<std::int32_t> source, target;         // (m,)
+    std::vector<std::int64_t> pair;                   // (m,) of the reduction
     std::vector<std::int64_t> table_at, message_at;   // (m,)
     std::vector<double> share;                        // (n,) 1 / max(earlier, later edges), never above
     Buffer unary, tables, messages, chosen;           // chosen: costs of the labels already chosen, shaped as unary
@@ -48,8 +51,16 @@ struct Packed {
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(node.size()); }
     std::int64_t n_edges() const { return static_cast<std::int64_t>(target.size()); }
 
-    // Requires `order` to hold the core's nodes once each.
-    static Packed build(const Reduction& reduced, const std::vector<std::int32_t>& order);
+    // Everything but `tables` and `messages`. Requires `order` to hold the core's nodes once each.
+    static Packed arrange(const Reduction& reduced, const std::vector<std::int32_t>& order);
+    // Fills `tables`, and `messages` with zeros.
+    void load(const Reduction& reduced);
+
+    // Entry (k, l) of edge e: k a label of its source, l of its target.
+    double entry(const Reduction& reduced, std::int64_t e, std::int32_t k, std::int32_t l) const {
+        const Pair& p = reduced.pairs()[static_cast<std::size_t>(pair[e])];
+        return p.at(p.low == node[source[e]], k, l);
+    }
 };
 
 // The core's nodes, component by component, in each by index or breadth-first from a node of least degree.

@@ -9,7 +9,7 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.inference.energy import Energy
-from gapcut.inference.external import linear, run_child
+from gapcut.inference.external import run_child
 from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.parts import Known, solve_parts
@@ -114,7 +114,7 @@ def _relaxation(energy: Energy, clock: Clock) -> tuple[Known, bool]:
         return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf), True
     if answer["status"] == "infeasible":
         return known.better(energy, None, np.inf), False
-    judged = _core.srmp(energy.factors(), None, 0, 0.0, 1, 0.0, True, -answer["duals"] / scale)
+    judged = _core.srmp(energy.factors(), None, 0, 0.0, 1, 0.0, "breadth-first", -answer["duals"] / scale)
     known = known.better(energy, np.asarray(judged.labels, dtype=np.int64), judged.bound)
     for start in (judged.labels, _round(energy, answer["x"])):
         polished, _ = improve(energy, clock, start)
@@ -148,5 +148,7 @@ def _run(
         "member": member,
     }
     if len(costs) <= IN_PROCESS:
+        from gapcut.inference.external import linear  # scipy.optimize is slow to import, and few need it
+
         return linear.run(payload), float(scale)
     return run_child("linear", payload, clock.left), float(scale)
