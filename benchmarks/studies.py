@@ -49,8 +49,8 @@ TREE = (Contender("block", "tree", "none"), Contender("frank-wolfe", "tree", "no
 @dataclass(frozen=True)
 class Study:
     """``folds`` name the graphs to test on; all others train. ``C_relaxed`` for the cut and QPBO, ``C_one_hot`` for
-    the rest, found by cross-validation inside training data (see ``docs/comparison.md``). ``limit``: CPU seconds a fit.
-    ``bare``: also without edges. ``methods``: inference to compare on the models of the first two problems."""
+    the rest (see ``docs/comparison.md``). ``limit``: CPU seconds a fit. ``bare``: also without edges. ``methods``:
+    inference to compare on the first models trained with the cut and with TRW-S."""
 
     name: str
     graphs: GraphSet

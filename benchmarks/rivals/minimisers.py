@@ -55,7 +55,6 @@ def highs(energy: Energy, limit: float) -> tuple[Labels, bool]:
     answer = linear.run(
         {
             "integer": True,
-            "nodes": None,
             "deadline": time.time() + limit,
             "costs": np.concatenate([table.ravel() for table in _tables(energy)]),
             "labels": energy.n_labels,

@@ -3,12 +3,12 @@
 #include <nanobind/stl/tuple.h>
 
 #include <span>
+#include <string>
 
-#include "arrays.hpp"
 #include "gapcut/infer/bp.hpp"
 #include "gapcut/infer/dead_ends.hpp"
-#include "gapcut/infer/icm.hpp"
 #include "gapcut/infer/srmp.hpp"
+#include "infer_calls.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -35,45 +35,23 @@ struct Factors {
 };
 
 infer::TrwsResult run_srmp(const Factors& f, std::optional<double> time_left, int max_sweeps, double tolerance,
-                           int patience, double least_progress, bool breadth_first, const In1<double>& start) {
-    const infer::TrwsSettings settings{
-        max_sweeps, tolerance, patience, least_progress,
-        breadth_first ? infer::NodeOrder::breadth_first : infer::NodeOrder::index};
-    const StopTest stop = stop_test(time_left);
+                           int patience, double least_progress, const std::string& order, const In1<double>& start) {
+    const infer::TrwsSettings settings = message_settings(max_sweeps, tolerance, patience, least_progress, order);
     const std::vector<double> messages = to_vector(start);
-    const nb::gil_scoped_release release;
-    return infer::srmp(f.graph, settings, messages, stop);
+    return until(time_left, [&](const StopTest& stop) { return infer::srmp(f.graph, settings, messages, stop); });
 }
 
 nb::tuple run_bp(const Factors& f, std::optional<double> time_left, int max_sweeps, double damping, int patience,
                  double tolerance) {
-    infer::BpResult r;
-    {
-        const StopTest stop = stop_test(time_left);
-        const nb::gil_scoped_release release;
-        r = infer::belief_propagation(f.graph, {max_sweeps, damping, patience, tolerance}, stop);
-    }
+    infer::BpResult r = until(time_left, [&](const StopTest& stop) {
+        return infer::belief_propagation(f.graph, {max_sweeps, damping, patience, tolerance}, stop);
+    });
     return nb::make_tuple(to_array(std::move(r.labels)), r.infeasible, r.stopped, r.sweeps);
 }
 
-nb::tuple run_icm(const Factors& f, const In1<std::int32_t>& start, std::optional<double> time_left) {
-    infer::IcmResult r;
-    {
-        const StopTest stop = stop_test(time_left);
-        std::vector<std::int32_t> labels = to_vector(start);
-        const nb::gil_scoped_release release;
-        r = infer::icm(f.graph, std::move(labels), stop);
-    }
-    return nb::make_tuple(to_array(std::move(r.labels)), r.stopped);
-}
-
 Out<std::uint8_t> run_dead_ends(const Factors& f, std::optional<double> time_left, std::int64_t largest) {
-    std::vector<char> keep;
-    {
-        const StopTest stop = stop_test(time_left);
-        const nb::gil_scoped_release release;
-        keep = infer::dead_ends(f.graph, largest, stop);
-    }
+    const std::vector<char> keep =
+        until(time_left, [&](const StopTest& stop) { return infer::dead_ends(f.graph, largest, stop); });
     return to_array(std::vector<std::uint8_t>(keep.begin(), keep.end()));
 }
 
@@ -88,11 +66,15 @@ void bind_factors(nb::module_& m) {
         .def_prop_ro("message_size", [](const Factors& f) { return f.graph.message_size(); });
 
     m.def("srmp", &run_srmp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
-          "least_progress"_a, "breadth_first"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");
+          "least_progress"_a, "order"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");
     m.def("belief_propagation", &run_bp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "damping"_a, "patience"_a,
           "tolerance"_a,
           "labels, infeasible, stopped, sweeps");
-    m.def("factor_icm", &run_icm, "factors"_a, "start"_a, "time_left"_a.none());
+    m.def("factor_icm",
+          [](const Factors& f, const In1<std::int32_t>& start, std::optional<double> time_left) {
+              return local_search(f.graph, start, time_left);
+          },
+          "factors"_a, "start"_a, "time_left"_a.none());
     m.def("dead_ends", &run_dead_ends, "factors"_a, "time_left"_a.none(), "largest"_a,
           "(unary entries,) 1 for labels to keep.");
 }

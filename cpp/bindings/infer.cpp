@@ -5,44 +5,24 @@
 #include <stdexcept>
 #include <string>
 
-#include "gapcut/infer/icm.hpp"
 #include "gapcut/infer/tables.hpp"
-#include "gapcut/infer/trws.hpp"
+#include "infer_calls.hpp"
 #include "pairwise_energy.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
 namespace {
 
-
-infer::NodeOrder order_named(const std::string& name) {
-    if (name == "index") return infer::NodeOrder::index;
-    if (name == "breadth-first") return infer::NodeOrder::breadth_first;
-    throw std::invalid_argument("unknown node order '" + name + "': use 'index' or 'breadth-first'");
-}
-
 template <class T>
 Out<T> copy(std::vector<T> v) {
     return to_array(std::move(v));
 }
 
-infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance, int patience,
-              double least_progress, const std::string& order, bool escape) {
-    const infer::TrwsSettings settings{max_sweeps, tolerance, patience, least_progress, order_named(order), escape};
-    const StopTest stop = stop_test(time_left);
-    const nb::gil_scoped_release release;
-    return infer::trws(e.view, settings, stop);
-}
-
-nb::tuple run_icm(const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {
-    infer::IcmResult r;
-    {
-        const StopTest stop = stop_test(time_left);
-        std::vector<std::int32_t> labels = to_vector(start);
-        const nb::gil_scoped_release release;
-        r = infer::icm(e.view, std::move(labels), stop);
-    }
-    return nb::make_tuple(to_array(std::move(r.labels)), r.stopped);
+infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance,
+                           int patience, double least_progress, const std::string& order, bool escape) {
+    infer::TrwsSettings settings = message_settings(max_sweeps, tolerance, patience, least_progress, order);
+    settings.escape = escape;
+    return until(time_left, [&](const StopTest& stop) { return infer::trws(e.view, settings, stop); });
 }
 
 // The reduced energy, and the way back from its labelings.
@@ -157,7 +137,11 @@ void bind_infer(nb::module_& m) {
 
     m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "escape"_a = false);
-    m.def("icm", &run_icm, "energy"_a, "start"_a, "time_left"_a.none());
+    m.def("icm",
+          [](const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {
+              return local_search(e.view, start, time_left);
+          },
+          "energy"_a, "start"_a, "time_left"_a.none());
     m.def("pairwise_tables", &pairwise, "edges"_a, "weights"_a, "(E, K, K): -sum_d phi_d(e) W[:, :, d].");
     m.def("unary_tables", &unary, "nodes"_a, "weights"_a, "(V, K): -X W'.");
 }

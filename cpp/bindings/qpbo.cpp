@@ -8,6 +8,7 @@
 
 #include "gapcut/infer/fusion.hpp"
 #include "gapcut/infer/qpbo.hpp"
+#include "infer_calls.hpp"
 #include "pairwise_energy.hpp"
 #include "topics.hpp"
 
@@ -20,12 +21,8 @@ using Start = std::optional<In1<std::uint8_t>>;
 
 // Labels, which are strong, the bound, whether time ran out.
 nb::tuple solved(Qpbo& q, const Start& start, std::optional<double> time_left) {
-    {
-        const StopTest stop = stop_test(time_left);
-        const nb::gil_scoped_release release;
-        q.solve(start ? std::span<const std::uint8_t>(start->data(), start->size()) : std::span<const std::uint8_t>{},
-                stop);
-    }
+    const auto given = start ? span(*start) : std::span<const std::uint8_t>{};
+    until(time_left, [&](const StopTest& stop) { q.solve(given, stop); });
     return nb::make_tuple(to_array(std::vector(q.labels())), to_array(std::vector(q.strong())), q.bound(), q.stopped());
 }
 
@@ -83,13 +80,10 @@ nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, con
     std::vector<std::vector<std::int32_t>> rows;
     for (std::size_t p = 0; p < proposals.shape(0); ++p)
         rows.emplace_back(proposals.data() + p * proposals.shape(1), proposals.data() + (p + 1) * proposals.shape(1));
-    infer::ExpansionResult r;
-    {
-        const StopTest stop = stop_test(time_left);
-        std::vector<std::int32_t> labels = to_vector(start);
-        const nb::gil_scoped_release release;
-        r = infer::expansion(e.view, std::move(labels), rows, max_rounds, stop);
-    }
+    std::vector<std::int32_t> labels = to_vector(start);
+    infer::ExpansionResult r = until(time_left, [&](const StopTest& stop) {
+        return infer::expansion(e.view, std::move(labels), rows, max_rounds, stop);
+    });
     return nb::make_tuple(to_array(std::move(r.labels)), r.moves, r.improvements, r.stopped);
 }
 

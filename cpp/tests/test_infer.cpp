@@ -105,6 +105,62 @@ GAPCUT_TEST(trws_brackets_the_minimum) {
     CHECK(tight > 5500);  // most tiny energies are tight; far fewer if messages were wrong
 }
 
+// A cycle with chords, all nodes with k labels.
+Owned uniform_energy(std::mt19937& random, std::int32_t k, int nodes, bool whole_numbers) {
+    Owned e;
+    std::normal_distribution<double> normal;
+    const auto value = [&] {
+        if (!whole_numbers) return normal(random);
+        return random() % 5 == 0 ? kInfinity : static_cast<double>(random() % 9) - 4.0;
+    };
+    for (int u = 0; u < nodes; ++u) e.add_node(k, value);
+    for (int u = 0; u < nodes; ++u) {
+        e.add_edge(u, (u + 1) % nodes, value);
+        for (int c = 0; c < 2; ++c) {
+            const int v = static_cast<int>(random() % static_cast<unsigned>(nodes));
+            if (v != u) e.add_edge(v, u, value);
+        }
+    }
+    return e;
+}
+
+GAPCUT_TEST(trws_brackets_the_minimum_where_labels_are_few_and_equal) {
+    std::mt19937 random(7);
+    for (int trial = 0; trial < 600; ++trial) {
+        const Owned e = uniform_energy(random, 2 + trial % 4, 3 + trial % 3, trial % 2 == 0);
+        const double best = minimum(e.view());
+        for (const bool escape : {false, true}) {
+            TrwsSettings settings;
+            settings.escape = escape;
+            const TrwsResult r = trws(e.view(), settings);
+            CHECK(r.bound <= best + 1e-13 * std::abs(best));  // the sum of `best` is rounded
+            CHECK(best <= energy_of(e.view(), r.labels));
+        }
+    }
+}
+
+// A further component with other label counts makes the general layout take all; bounds and labels must not change.
+GAPCUT_TEST(memory_layouts_agree) {
+    std::mt19937 random(8);
+    for (int trial = 0; trial < 120; ++trial) {
+        const std::int32_t k = 2 + trial % 6;
+        const int nodes = 4 + trial % 37;
+        const Owned small = uniform_energy(random, k, nodes, trial % 3 == 0);
+        Owned general = small;
+        const auto zero = [] { return 0.0; };
+        for (int u = 0; u < 3; ++u) general.add_node(k + 1, zero);
+        for (int u = 0; u < 3; ++u) general.add_edge(nodes + u, nodes + (u + 1) % 3, zero);
+        for (const int sweeps : {1, 2, 9}) {
+            TrwsSettings settings;
+            settings.max_sweeps = sweeps;
+            const TrwsResult a = trws(small.view(), settings), b = trws(general.view(), settings);
+            const double x = a.component_bound.front(), y = b.component_bound.front();
+            CHECK(x == y || std::abs(x - y) <= 1e-12 * (1.0 + std::abs(x)));
+            CHECK(std::equal(a.labels.begin(), a.labels.end(), b.labels.begin()) || trial % 3 == 0);  // those have ties
+        }
+    }
+}
+
 GAPCUT_TEST(component_bounds_add_up) {
     std::mt19937 random(3);
     for (int trial = 0; trial < 200; ++trial) {

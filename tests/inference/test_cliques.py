@@ -94,7 +94,7 @@ def test_srmp_reaches_the_bound_of_trws_on_pairs() -> None:
         energy = Energy(rng.normal(size=(20, 4)), edges, rng.normal(size=(len(edges), 4, 4)))
         settings = (None, 400, 0.0, 400, 0.0)
         pairs = _core.trws(energy.native, *settings, "breadth-first").bound
-        factors = _core.srmp(energy.factors(), *settings, True, np.zeros(0)).bound
+        factors = _core.srmp(energy.factors(), *settings, "breadth-first", np.zeros(0)).bound
         assert factors == pytest.approx(pairs, rel=2e-2)
 
 
@@ -109,7 +109,7 @@ def test_start_messages_are_a_reparametrisation() -> None:
         best = solve(energy, "brute").energy
         start = rng.normal(size=factors.message_size) * 10.0 ** rng.integers(-3, 4)
         for sweeps in (0, 3):
-            assert _core.srmp(factors, None, sweeps, 0.0, 1, 0.0, False, start).bound <= best
+            assert _core.srmp(factors, None, sweeps, 0.0, 1, 0.0, "index", start).bound <= best
 
 
 def test_triangle_counting_case(shared: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from gapcut.scenes.clouds import PointCloud
@@ -34,7 +36,7 @@ def street(seed: int, name: str | None = None, colour: bool = False, spacing: fl
         turn = rng.uniform(0, 2 * np.pi, len(h))
         add(6, np.c_[x + 0.12 * np.cos(turn), 2 + 0.12 * np.sin(turn), h])
         tops.append(x)
-    for a, b in zip(tops[:-1], tops[1:], strict=True):
+    for a, b in itertools.pairwise(tops):
         t = np.arange(0.5, b - a - 0.5, spacing / 2)
         for y in (1.8, 2.2):
             add(9, np.c_[a + t, np.full(len(t), y), 6.8 - 0.4 * np.sin(np.pi * t / (b - a))])

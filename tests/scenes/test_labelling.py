@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from street_samples import NAMES, street
 
 import gapcut
 from gapcut.inference import Energy
@@ -23,7 +24,6 @@ from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground
 from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.labelling.training import cut_scan
 from gapcut.scenes.labelling.trees import TreeForest
-from street_samples import NAMES, street
 
 SETTINGS = SceneSettings(voxel=0.2, extent=1.0)
 OPTIONS = TrainingOptions(n_trees=12, folds=3, gap=0.05, C=1.0)
@@ -379,7 +379,7 @@ def test_tiny_scans_get_labels(trained):
         rng.uniform(0, 1, (3, 3)),
         rng.uniform(0, 500, (30, 3)),
     ):
-        found = trained.model.label(PointCloud(np.asarray(xyz) + [500_000, 6_000_000, 0]))
+        found = trained.model.label(PointCloud(np.asarray(xyz) + np.array([500_000, 6_000_000, 0])))
         assert set(found.labels.tolist()) <= set(NAMES)
         assert np.isfinite(found.confidence).all()
 

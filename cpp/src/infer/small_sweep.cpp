@@ -49,29 +49,52 @@ GAPCUT_INLINE void write_slots(const Lanes* values, double* const* slots) {
         GAPCUT_UNROLL for (int i = 0; i < 4; ++i) slots[i][n] = values[n][i];
 }
 
-// The sum of a node's terms, and b_i.
+template <int K>
+GAPCUT_INLINE double entry(const Lanes* x, int k) {
+    return x[k / 4][k % 4];
+}
+
+template <int K>
+GAPCUT_INLINE double lowest_of(const Lanes* x) {
+    double low = entry<K>(x, 0);
+    GAPCUT_UNROLL for (int k = 1; k < K; ++k) low = entry<K>(x, k) < low ? entry<K>(x, k) : low;
+    return low;
+}
+
+// What a node has got, and b_i.
 template <int K>
 struct SmallNode {
-    Lanes messages[kBlocks<K>];
-    alignas(32) double own[kBlocks<K> * kLanes];
+    static constexpr int B = kBlocks<K>;
+    Lanes from_later[B], from_earlier[B], chosen[B], own[B];
 
     GAPCUT_INLINE SmallNode() {
-        GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) messages[b] = fill(0.0);
+        GAPCUT_UNROLL for (int b = 0; b < B; ++b) from_later[b] = from_earlier[b] = chosen[b] = fill(0.0);
+    }
+
+    // Slots of messages and costs, which are one block where K = 2.
+    GAPCUT_INLINE void add_earlier_and_chosen(const double* slot, std::int64_t count) {
+        if constexpr (K == 2) {
+            add_slots<4>(slot, 4, count, from_earlier);
+            chosen[0] = last_two(from_earlier[0]);
+        } else {
+            add_slots<K>(slot, 2 * K, count, from_earlier);
+            add_slots<K>(slot + K, 2 * K, count, chosen);
+        }
     }
 
     // b_i in own; returns d_i. Messages are not negative, so their sum is that of their magnitudes.
     GAPCUT_INLINE double finish(const double* unary, double terms, double share) {
         const Lanes error = fill((2.0 * terms + 8.0) * kUnit), inf = fill(kInfinity);
-        GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) {
-            const Lanes u = load(unary + b * kLanes), h = u + messages[b];
-            store(own + b * kLanes, select_less(h, inf, h - error * (magnitude(u) + messages[b]), inf));
+        GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
+            const Lanes u = load(unary + b * kLanes), messages = from_later[b] + from_earlier[b], h = u + messages;
+            own[b] = select_less(h, inf, h - error * (magnitude(u) + messages), inf);
         }
-        const double least = least_of(own, kBlocks<K> * kLanes);
+        const double least = lowest_of<K>(own);
         if (least == kInfinity) return least;
         const Lanes d = fill(least), part = fill(share), tiny = fill(kTiny), zero = fill(0.0);
-        GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) {
-            const Lanes h = down(load(own + b * kLanes) - d);
-            store(own + b * kLanes, select_less(h, tiny, zero, down(part * h)));
+        GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
+            const Lanes h = down(own[b] - d);
+            own[b] = select_less(h, tiny, zero, down(part * h));
         }
         return least;
     }
@@ -80,11 +103,11 @@ struct SmallNode {
 // The messages of four edges from one node: message[l] from `got` (what the node got through them), `own` and the
 // tables. Returns their constants, zero where a lane is padding.
 template <int K>
-GAPCUT_INLINE Lanes messages_of(const double* own, const Lanes* got, const double* tables, Lanes* message) {
+GAPCUT_INLINE Lanes messages_of(const Lanes* own, const Lanes* got, const double* tables, Lanes* message) {
     const Lanes inf = fill(kInfinity);
     Lanes out[K];
     GAPCUT_UNROLL for (int k = 0; k < K; ++k) {
-        const Lanes b = fill(own[k]), sent = select_less(b, inf, down(b - got[k]), inf);
+        const Lanes b = fill(entry<K>(own, k)), sent = select_less(b, inf, down(b - got[k]), inf);
         GAPCUT_UNROLL for (int l = 0; l < K; ++l) {
             const Lanes x = sent + load(tables + (k * K + l) * kLanes);
             out[l] = k == 0 ? x : least(x, out[l]);
@@ -106,24 +129,24 @@ GAPCUT_INLINE bool add_constants(NodeValue& value, const Lanes& sum, const Lanes
 }
 
 template <int K>
-GAPCUT_INLINE std::int32_t place_of_least(const double* x) {
-    const double least = least_of(x, kBlocks<K> * kLanes);
+GAPCUT_INLINE std::int32_t place_of_least(const Lanes* x) {
+    const double least = lowest_of<K>(x);
     std::int32_t place = K - 1;
-    GAPCUT_UNROLL for (int k = K - 2; k >= 0; --k) place = x[k] == least ? k : place;
+    GAPCUT_UNROLL for (int k = K - 2; k >= 0; --k) place = entry<K>(x, k) == least ? k : place;
     return place;
 }
 
 template <int K>
-GAPCUT_INLINE std::int32_t choose_label(const double* unary, const Lanes* later, const Lanes* chosen, const double* own,
-                                        Sweep& s) {
+GAPCUT_INLINE std::int32_t choose_label(const double* unary, const SmallNode<K>& node, Sweep& s) {
     constexpr int B = kBlocks<K>;
-    alignas(32) double decode[B * kLanes], costs[B * kLanes];
+    Lanes decode[B];
+    alignas(32) double costs[B * kLanes];
     GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
-        store(costs + b * kLanes, chosen[b]);
-        store(decode + b * kLanes, load(unary + b * kLanes) + later[b] + chosen[b]);
+        store(costs + b * kLanes, node.chosen[b]);
+        decode[b] = load(unary + b * kLanes) + node.from_later[b] + node.chosen[b];
     }
     std::int32_t label = place_of_least<K>(decode);
-    if (decode[label] == kInfinity) label = place_of_least<K>(own);
+    if (lowest_of<K>(decode) == kInfinity) label = place_of_least<K>(node.own);
     s.energy += unary[label] + costs[label];
     s.magnitude += size_of(unary[label]) + size_of(costs[label]);
     return label;
@@ -141,15 +164,12 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
         const std::int64_t n_later = p.forward_at[i + 1] - p.forward_at[i];
         const std::int64_t n_earlier = p.backward_at[i + 1] - p.backward_at[i];
         SmallNode<K> node;
-        Lanes from_later[kBlocks<K>], chosen[kBlocks<K>];
-        add_slots<K>(later, K, n_later, node.messages);
-        GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) from_later[b] = node.messages[b], chosen[b] = fill(0.0);
-        add_slots<K>(earlier, 2 * K, n_earlier, node.messages);
-        add_slots<K>(earlier + K, 2 * K, n_earlier, chosen);
+        add_slots<K>(later, K, n_later, node.from_later);
+        node.add_earlier_and_chosen(earlier, n_earlier);
         NodeValue value;
         value.add(node.finish(unary, static_cast<double>(n_later + n_earlier + 1), p.share[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
-        const std::int32_t label = labels[i] = choose_label<K>(unary, from_later, chosen, node.own, s);
+        const std::int32_t label = labels[i] = choose_label<K>(unary, node, s);
 
         Lanes sum = fill(0.0), absolute = fill(0.0);
         for (std::int64_t g = small.later_at[i]; g < small.later_at[i + 1]; ++g, later += kLanes * K) {
@@ -181,8 +201,8 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
         const std::int64_t n_later = p.forward_at[i + 1] - p.forward_at[i];
         const std::int64_t n_earlier = p.backward_at[i + 1] - p.backward_at[i];
         SmallNode<K> node;
-        add_slots<K>(far + small.later_at[i] * kLanes * K, K, n_later, node.messages);
-        add_slots<K>(earlier, 2 * K, n_earlier, node.messages);
+        add_slots<K>(far + small.later_at[i] * kLanes * K, K, n_later, node.from_later);
+        add_slots<K>(earlier, 2 * K, n_earlier, node.from_earlier);
         NodeValue value;
         value.add(node.finish(p.unary.data() + p.unary_at[i], static_cast<double>(n_later + n_earlier + 1), p.share[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);

@@ -95,8 +95,10 @@ def reproduce(
     ] = False,
     features: Annotated[
         str,
-        Parameter(name="--features", help="Of points: both, shot (as in the paper), or shape with heights."),
-    ] = "both",
+        Parameter(
+            name="--features", help="Of points: shot (as in the paper), shape (with heights), or both."
+        ),
+    ] = "shot",
     paper_edges: Annotated[
         bool,
         Parameter(name="--paper-edges", negative="", help="Only the three edge features of the paper."),

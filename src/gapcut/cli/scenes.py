@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,7 @@ from gapcut.files import write_atomically
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
+    from gapcut.scenes.labelling.scene import Stopwatch
 
 SUMMARY = ".run.json"
 """Ending of the summary that ``label`` writes beside a labelled scan, and that ``report`` reads."""
@@ -88,7 +90,7 @@ def train_command(
         trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
     trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
     trained.model.save(out)
-    document = _training_document(trained, out, time.monotonic() - start)
+    document = _training_document(trained, len(clouds), out, time.monotonic() - start)
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     open_ = trained.model.learner.certificate_.status != "certified"
     return NOT_CERTIFIED if certified and open_ else DONE
@@ -134,18 +136,19 @@ def _label_one(
     model: SceneModel, source: Path, target: Path, limit: float, invalid: str, threads: int, say: Any
 ) -> dict[str, Any]:
     from gapcut.scenes.clouds import read_cloud, write_cloud
+    from gapcut.scenes.labelling.scene import Stopwatch
 
-    start = time.monotonic()
+    clock = Stopwatch()
+    clock.begin("reading")
     cloud = read_cloud(source, invalid=invalid)  # type: ignore[arg-type]
-    read = time.monotonic()
+    clock.begin(None)
     found = model.label(cloud, threads, limit, lambda step: say(f"{source.name}: {step}"))
-    solved = time.monotonic()
     say(f"{source.name}: writing ...")
+    clock.begin("writing")
     labelled = found.on(cloud, model.names)
     write_cloud(target, labelled)
-    end = time.monotonic()
-    seconds = {"reading": read - start, **found.seconds, "writing": end - solved}
-    document = _label_document(model, source, target, found, labelled, seconds)
+    clock.begin(None)
+    document = _label_document(model, source, target, found, labelled, clock)
     text = json.dumps(plain(document), indent=2)
     write_atomically(summary_path(target), lambda file: file.write(text.encode()))
     return document
@@ -196,14 +199,15 @@ def _channels(text: str | None) -> tuple[str, ...] | None:
     return () if parts == ("none",) else parts
 
 
-def _training_document(trained: TrainedScenes, out: Path, seconds: float) -> dict[str, Any]:
+def _training_document(trained: TrainedScenes, n_scans: int, out: Path, seconds: float) -> dict[str, Any]:
     model = trained.model
     return {
         "model": str(out),
         "seconds": seconds,
         "steps": trained.seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "scans": len(trained.scans),
+        "scans": n_scans,
+        "graphs": len(trained.scans),
         "points": sum(len(s.point_segment) for s in trained.scans),
         "segments": sum(s.n_segments for s in trained.scans),
         "edges": sum(g.n_edges for g in trained.graphs),
@@ -235,8 +239,12 @@ def _label_document(
     target: Path,
     found: LabelledScan,
     labelled: PointCloud,
-    seconds: dict[str, float],
+    clock: Stopwatch,
 ) -> dict[str, Any]:
+    def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
+        return {"reading": own["reading"], **inner, "writing": own["writing"]}
+
+    seconds = steps(clock.seconds, found.seconds)
     values, counts = np.unique(found.labels, return_counts=True)
     solution = found.solution
     return {
@@ -252,19 +260,21 @@ def _label_document(
         "bound": solution.bound,
         "gap": solution.gap,
         "status": solution.status,
-        "accuracy": _accuracy(labelled),
+        "accuracy": _accuracy(labelled, model.numbers),
         "steps": seconds,
+        "cpu_steps": steps(clock.cpu, found.cpu_seconds),
         "seconds": sum(seconds.values()),
         "peak_memory_mb": peak_memory_mb(),
     }
 
 
-def _accuracy(labelled: PointCloud) -> float | None:
-    """Share of the points with a label before that have the same now; None without any."""
+def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> float | None:
+    """Share of the points labelled before, as one of the model's classes, that have the same label now; None without
+    any."""
     truth = labelled.extra.get("truth")
     if truth is None or labelled.labels is None:
         return None
-    known = truth >= 0
+    known = np.isin(truth, numbers)
     return float((truth == labelled.labels)[known].mean()) if known.any() else None
 
 

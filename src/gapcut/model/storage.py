@@ -16,7 +16,7 @@ from gapcut.certificates import Certificate
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
 from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, read_container, write_container
+from gapcut.model.container import ModelFileError, read_container
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.typing import AnyArray
@@ -29,17 +29,13 @@ _CLIQUE = ("clique_tuples", "clique_weights")
 _SCALARS = (bool, int, float, str)
 
 
-def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> None:
-    """Write a model with the constructor parameters of its estimator.
+def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Arrays and document of a model with the constructor parameters of its estimator, for a file of its own or a part
+    of a larger one.
 
     Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their
     defaults. Raises ValueError for labels that are not int, str, bool or float.
     """
-    write_container(path, *pack_model(model, params))
-
-
-def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
-    """Arrays and document of a model, for a file of its own or a part of a larger one."""
     arrays, pipeline = model.pipeline.to_state()
     kept = {name: _plain(value) for name, value in params.items() if _is_plain(value)}
     document = {
@@ -61,7 +57,7 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
 def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
     """The model and the parameters in a file.
 
-    Raises ModelFileError for any file that :func:`write_model` could not have written.
+    Raises ModelFileError for any file that :func:`pack_model` does not make.
     """
     arrays, document = read_container(path)
     if "kind" in document:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy and training time") -> Figure:
     """Means with the spread over folds; blue: certified in every fold, orange: a proven gap, grey: nothing proven."""
     rows = comparison.rows
-    figure = new_figure(10.0, 1.7 + 0.42 * len(rows))
+    figure = new_figure(10.0, 1.6 + 0.31 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, column, scale in ((left, "accuracy", 100.0), (right, "cpu_seconds", 1.0)):
         _quiet(axes)

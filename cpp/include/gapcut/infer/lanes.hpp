@@ -43,6 +43,8 @@ GAPCUT_INLINE Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c,
     const Lanes cd = least(__builtin_shufflevector(c, d, 0, 4, 2, 6), __builtin_shufflevector(c, d, 1, 5, 3, 7));
     return least(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
 }
+// The last two, then zeros.
+GAPCUT_INLINE Lanes last_two(const Lanes& a) { return __builtin_shufflevector(a, fill(0.0), 2, 3, 4, 5); }
 // Rows become columns.
 GAPCUT_INLINE void transpose(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
     const Lanes ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), ba = __builtin_shufflevector(a, b, 1, 5, 3, 7);
@@ -82,6 +84,7 @@ inline Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c, const 
     };
     return Lanes{{low(a), low(b), low(c), low(d)}};
 }
+inline Lanes last_two(const Lanes& a) { return Lanes{{a.v[2], a.v[3], 0.0, 0.0}}; }
 inline void transpose(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
     const Lanes rows[4] = {a, b, c, d};
     Lanes* const columns[4] = {&a, &b, &c, &d};

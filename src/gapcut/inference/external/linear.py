@@ -8,6 +8,7 @@ mu_f(x) = mu_u(k). In the integer program the mu_u are integers; the mu_f follow
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,24 +23,38 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Program:
+    """min costs . x so that matrix x = right, 0 <= x <= upper; the first ``n_unary`` columns are the mu_u, the first
+    ``n_nodes`` rows their sums."""
+
+    costs: Floats
+    matrix: csc_array
+    right: Floats
+    upper: Floats
+    n_unary: int
+    n_nodes: int
+
+
 def run(payload: dict[str, Any]) -> dict[str, Any]:
-    """``payload``: ``integer`` (bool), ``deadline`` (as of ``time.time``, or None), ``nodes`` (of the search tree at
-    most, or None), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``, ``member`` of the factor graph.
+    """``payload``: ``integer`` (bool), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``, ``member`` of
+    the factor graph; ``deadline`` (as of ``time.time``) and ``nodes`` (of the search tree at most) may be None or left
+    out.
 
     Returns ``status`` ("optimal", "stopped", "infeasible"), ``x`` (the mu_u of all nodes) or None, ``bound`` (of the
     integer program, else None), ``duals`` (of the consistency rows; of the linear program, else None).
     """
     labels = payload["labels"].astype(np.int64)
     matrix, right = constraints(labels, payload["factor_at"], payload["member"].astype(np.int64))
-    costs = payload["costs"]
-    upper = np.where(costs < np.inf, 1.0, 0.0)
-    costs = np.where(costs < np.inf, costs, 0.0)
-    solve = _integer if payload["integer"] else _linear
-    limit = None if payload["deadline"] is None else payload["deadline"] - time.time()
-    options: dict[str, Any] = {} if limit is None else {"time_limit": max(limit, 1e-3)}
-    if payload["nodes"] is not None:
+    allowed = payload["costs"] < np.inf
+    costs = np.where(allowed, payload["costs"], 0.0)
+    program = Program(costs, matrix, right, allowed.astype(np.float64), int(labels.sum()), len(labels))
+    options: dict[str, Any] = {}
+    if payload.get("deadline") is not None:
+        options["time_limit"] = max(payload["deadline"] - time.time(), 1e-3)
+    if payload.get("nodes") is not None:
         options["node_limit"] = payload["nodes"]
-    return solve(costs, matrix, right, upper, int(labels.sum()), len(labels), options)
+    return (_integer if payload["integer"] else _linear)(program, options)
 
 
 def constraints(labels: Ints, factor_at: Ints, member: Ints) -> tuple[csc_array, Floats]:
@@ -85,45 +100,39 @@ def _within(counts: Ints) -> Ints:
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def _linear(
-    costs: Floats,
-    matrix: csc_array,
-    right: Floats,
-    upper: Floats,
-    n_unary: int,
-    n_nodes: int,
-    options: dict[str, Any],
-) -> dict[str, Any]:
-    bounds = np.stack([np.zeros(len(costs)), upper], axis=1)
-    got = solve_linear(costs, A_eq=matrix, b_eq=right, bounds=bounds, method="highs", options=options)
+def _linear(program: Program, options: dict[str, Any]) -> dict[str, Any]:
+    got = solve_linear(
+        program.costs,
+        A_eq=program.matrix,
+        b_eq=program.right,
+        bounds=np.stack([np.zeros(len(program.costs)), program.upper], axis=1),
+        method="highs",
+        options=options,
+    )
     if got.status == 2:
-        return {"status": "infeasible", "x": None, "bound": None, "duals": None}
+        return _answer("infeasible")
     if got.status != 0 or got.x is None:
-        return {"status": "stopped", "x": None, "bound": None, "duals": None}
+        return _answer("stopped")
     duals = np.asarray(got.eqlin.marginals, dtype=np.float64)
-    return {"status": "optimal", "x": got.x[:n_unary], "bound": None, "duals": duals[n_nodes:]}
+    return _answer("optimal", x=got.x[: program.n_unary], duals=duals[program.n_nodes :])
 
 
-def _integer(
-    costs: Floats,
-    matrix: csc_array,
-    right: Floats,
-    upper: Floats,
-    n_unary: int,
-    n_nodes: int,
-    options: dict[str, Any],
-) -> dict[str, Any]:
-    integrality = np.zeros(len(costs))
-    integrality[:n_unary] = 1
+def _integer(program: Program, options: dict[str, Any]) -> dict[str, Any]:
     got = solve_integer(
-        costs,
-        integrality=integrality,
-        bounds=Bounds(0.0, upper),
-        constraints=LinearConstraint(matrix, right, right),
+        program.costs,
+        integrality=(np.arange(len(program.costs)) < program.n_unary).astype(np.int64),
+        bounds=Bounds(0.0, program.upper),
+        constraints=LinearConstraint(program.matrix, program.right, program.right),
         options={"mip_rel_gap": 0.0, **options},
     )
     if got.status == 2:
-        return {"status": "infeasible", "x": None, "bound": None, "duals": None}
-    x = None if got.x is None else np.asarray(got.x[:n_unary])
+        return _answer("infeasible")
+    x = None if got.x is None else np.asarray(got.x[: program.n_unary])
     bound = None if got.mip_dual_bound is None else float(got.mip_dual_bound)
-    return {"status": "optimal" if got.status == 0 else "stopped", "x": x, "bound": bound, "duals": None}
+    return _answer("optimal" if got.status == 0 else "stopped", x=x, bound=bound)
+
+
+def _answer(
+    status: str, x: Floats | None = None, bound: float | None = None, duals: Floats | None = None
+) -> dict[str, Any]:
+    return {"status": status, "x": x, "bound": bound, "duals": duals}

@@ -114,7 +114,7 @@ def _relaxation(energy: Energy, clock: Clock) -> tuple[Known, bool]:
         return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf), True
     if answer["status"] == "infeasible":
         return known.better(energy, None, np.inf), False
-    judged = _core.srmp(energy.factors(), None, 0, 0.0, 1, 0.0, True, -answer["duals"] / scale)
+    judged = _core.srmp(energy.factors(), None, 0, 0.0, 1, 0.0, "breadth-first", -answer["duals"] / scale)
     known = known.better(energy, np.asarray(judged.labels, dtype=np.int64), judged.bound)
     for start in (judged.labels, _round(energy, answer["x"])):
         polished, _ = improve(energy, clock, start)

@@ -58,19 +58,7 @@ def run_trws(
     for name, value in (("tolerance", tolerance), ("least_progress", least_progress)):
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be a finite number >= 0, got {value}")
+    settings = (max_sweeps, tolerance, patience, least_progress, order)
     if energy.n_cliques:
-        if order not in ("breadth-first", "index"):
-            raise ValueError(f"unknown node order {order!r}: use 'index' or 'breadth-first'")
-        return _core.srmp(
-            energy.factors(),
-            clock.left,
-            max_sweeps,
-            tolerance,
-            patience,
-            least_progress,
-            order == "breadth-first",
-            np.zeros(0),
-        )
-    return _core.trws(
-        energy.native, clock.left, max_sweeps, tolerance, patience, least_progress, order, escape
-    )
+        return _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
+    return _core.trws(energy.native, clock.left, *settings, escape)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import gapcut
 from gapcut.scenes.adjacency import adjacency, edge_features, segment_shapes
-from gapcut.scenes.bridges import bridge_specs, make_bridge
+from gapcut.scenes.bridges import Bridge, bridge_specs, make_bridge
 from gapcut.scenes.experiment.point_features import shape_values, shot_values
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import Arrays, bridge_digest, digest, kept, pack_scan, unpack_scan
@@ -23,7 +23,7 @@ from gapcut.scenes.shot import Float32Array
 from gapcut.typing import FloatArray, IntArray
 
 Progress = Callable[[int, int], None]
-_SCANS, _DESCRIPTIONS = 1, 5  # a new number where code gives other results: old files are left alone
+_SCANS, _DESCRIPTIONS = 1, 6  # a new number where code gives other results: old files are left alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,20 @@ class DescribedBridge:
 
 def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:
     """Scan of bridge ``number`` of a seed, kept in the folder ``cache``."""
+    bridge = _bridge(number, seed)
+    return _scan(bridge, _scan_key(bridge, seed, scanner), seed, scanner, cache)
+
+
+def _bridge(number: int, seed: int) -> Bridge:
     kind, variant = bridge_specs(number + 1)[number]
-    bridge = make_bridge(kind, seed, variant)
-    key = digest("scan", _SCANS, gapcut.__version__, bridge_digest(bridge), seed, asdict(scanner))
+    return make_bridge(kind, seed, variant)
+
+
+def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
+    return digest("scan", _SCANS, gapcut.__version__, bridge_digest(bridge), seed, asdict(scanner))
+
+
+def _scan(bridge: Bridge, key: str, seed: int, scanner: ScannerSettings, cache: Path | None) -> Scan:
     path = None if cache is None else cache / f"scan-{bridge.name}-{key}.npz"
     return kept(path, lambda: scan_bridge(bridge, seed, scanner), pack_scan, unpack_scan)
 
@@ -105,17 +116,19 @@ def run_parallel(
 
 
 def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | None) -> DescribedBridge:
-    scan = scan_number(number, seed, settings.scanner, cache)
+    bridge = _bridge(number, seed)
+    scan_key = _scan_key(bridge, seed, settings.scanner)
     key = digest(
-        "description",
-        _DESCRIPTIONS,
-        gapcut.__version__,
-        *(scan.xyz, scan.part, scan.label, scan.station, scan.stations),
-        *(number, seed, settings.tolerance, settings.per_part, settings.extra),
-        *(settings.shot_radius, settings.shape_radii),
+        *("description", _DESCRIPTIONS, gapcut.__version__, scan_key, number, seed),
+        *(settings.tolerance, settings.per_part, settings.extra, settings.shot_radius, settings.shape_radii),
     )
-    path = None if cache is None else cache / f"described-{scan.name}-{key}.npz"
-    return kept(path, lambda: _describe(scan, key, number, seed, settings), _pack, _unpack)
+    path = None if cache is None else cache / f"described-{bridge.name}-{key}.npz"
+
+    def make() -> DescribedBridge:
+        scan = _scan(bridge, scan_key, seed, settings.scanner, cache)
+        return _describe(scan, key, number, seed, settings)
+
+    return kept(path, make, _pack, _unpack)
 
 
 def _pack(bridge: DescribedBridge) -> Arrays:

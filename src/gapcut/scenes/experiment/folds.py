@@ -107,12 +107,13 @@ def learner(settings: ExperimentSettings, seed: int, jobs: int) -> StructuredSVM
 
 
 def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int) -> FoldResult:
+    training = fold.training if settings.by_points else _equal_nodes(fold.training)
     start = _now()
-    model = learner(settings, seed, jobs).fit(fold.training)
+    model = learner(settings, seed, jobs).fit(training)
     learned = _now()
     solutions = model.solutions(fold.tests)
     solved = _now()
-    alone = learner(settings, seed, jobs).fit(edgeless(fold.training)).predict(edgeless(fold.tests))
+    alone = learner(settings, seed, jobs).fit(edgeless(training)).predict(edgeless(fold.tests))
     classes = np.array(CLASSES)
     guesses = [classes[likeliest(p)] for p in fold.beliefs]
     labels = [s.labels for s in solutions]
@@ -133,6 +134,14 @@ def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int
         train_cpu_seconds=float(learned[1] - start[1]),
         test_seconds=float(solved[0] - learned[0]),
         test_cpu_seconds=float(solved[1] - learned[1]),
+    )
+
+
+def _equal_nodes(graphs: GraphSet) -> GraphSet:
+    return GraphSet(
+        (g.replace(node_weights=None) for g in graphs),
+        node_feature_names=graphs.node_feature_names,
+        edge_feature_names=graphs.edge_feature_names,
     )
 
 

@@ -19,7 +19,8 @@ class ExperimentSettings:
         ``views``: features of points, a forest each, "shot" or "shape" or both; ``n_trees``, ``per_class`` points
         of each class, ``least_leaf`` points in a leaf.
     Learning
-        ``C``; ``edge_lift`` as in :class:`gapcut.features.FeaturePipeline`.
+        ``C``; ``edge_lift`` as in :class:`gapcut.features.FeaturePipeline`; ``by_points``: a part costs as much as
+        it has points when it is labelled wrong, else all parts cost the same.
     Folds
         ``n_bridges`` in all, of which every fold tests five in a row, or, where ``train`` is given, one fold that
         trains on the first ``train`` and tests the others.
@@ -31,12 +32,13 @@ class ExperimentSettings:
     shot_radius: float = 1.0
     shape_radii: tuple[float, ...] = (0.3, 0.8, 2.0, 5.0)
     extra: bool = True
-    views: tuple[str, ...] = ("shot", "shape")
+    views: tuple[str, ...] = ("shot",)
     n_trees: int = 50
     per_class: int = 1500
     least_leaf: int = 3
     C: float = 1.0
     edge_lift: str = "auto"
+    by_points: bool = False
     n_bridges: int = 25
     train: int | None = None
 

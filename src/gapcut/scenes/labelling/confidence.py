@@ -40,8 +40,8 @@ def fit_temperature(flips: FloatArray, truth: IntArray, weights: FloatArray) -> 
     """The temperature, of 121 between 0.001 and 1000 spaced evenly in the logarithm, that makes the true labels most
     likely (Guo et al., On calibration of modern neural networks, ICML 2017).
 
-    As in Platt scaling, the other labels are taken for true with a share of 1 / (n + 2) together, n the number of nodes:
-    labels that were all right on n nodes are no proof of certainty. Nodes with negative truth do not count.
+    As in Platt scaling, the other labels are taken for true with a share of 1 / (n + 2) together, n the number of
+    nodes: labels that were all right on n nodes are no proof of certainty. Nodes with negative truth do not count.
     """
     known = truth >= 0
     flips, truth, weights = flips[known], truth[known], weights[known]

@@ -11,7 +11,7 @@ from gapcut.scenes.forest import segment_means
 from gapcut.scenes.labelling.relations import EDGE_FEATURES, SEGMENT_FEATURES, relate
 from gapcut.scenes.labelling.scene import CHANNELS, SegmentedScan
 from gapcut.scenes.labelling.trees import TreeForest
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import AnyArray, FloatArray
 
 
 def scan_distribution(scan: SegmentedScan, forest: TreeForest, n_threads: int = 1) -> FloatArray:

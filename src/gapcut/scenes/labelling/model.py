@@ -33,7 +33,7 @@ TRUTH, CONFIDENCE = "truth", "confidence"
 @dataclass(frozen=True, eq=False)
 class LabelledScan:
     """``labels`` (N,) numbers, ``confidence`` (N,) in (0, 1], ``segments`` (N,); ``solution`` of the scan's energy (its
-    labels are codes of the segments); counts; ``seconds`` by step."""
+    labels are codes of the segments); counts; ``seconds`` of wall clock and ``cpu_seconds`` by step."""
 
     labels: IntArray
     confidence: Float32Array
@@ -43,6 +43,7 @@ class LabelledScan:
     n_edges: int
     n_kept: int
     seconds: dict[str, float]
+    cpu_seconds: dict[str, float]
 
     def on(self, cloud: PointCloud, names: Mapping[int, str]) -> PointCloud:
         """The cloud with label, segment and confidence of every point.
@@ -94,7 +95,7 @@ class SceneModel:
         """
         scan = segment_scan(cloud, self.settings, self.channels, n_threads=n_threads, say=say)
         clock = Stopwatch(say)
-        clock.seconds = dict(scan.seconds)
+        clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
         clock.begin("forest")
         distribution = scan_distribution(scan, self.forest, n_threads)
         clock.begin("energy")
@@ -116,6 +117,7 @@ class SceneModel:
             n_edges=graph.n_edges,
             n_kept=len(scan.kept),
             seconds=clock.seconds,
+            cpu_seconds=clock.cpu,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -25,20 +25,22 @@ CHANNELS = {"intensity": ("intensity",), "colour": ("red", "green", "blue")}
 
 
 class Stopwatch:
-    """Seconds by step; tells ``say`` what begins."""
+    """Seconds of wall clock and of this process's CPU by step; tells ``say`` what begins."""
 
     def __init__(self, say: Say | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
         self._say = say
         self._step: str | None = None
-        self._start = 0.0
+        self._start, self._cpu_start = 0.0, 0.0
 
     def begin(self, step: str | None) -> None:
         """End the step at hand and begin another (None: none)."""
-        now = time.monotonic()
+        now, cpu = time.monotonic(), time.process_time()
         if self._step is not None:
             self.seconds[self._step] = self.seconds.get(self._step, 0.0) + now - self._start
-        self._step, self._start = step, now
+            self.cpu[self._step] = self.cpu.get(self._step, 0.0) + cpu - self._cpu_start
+        self._step, self._start, self._cpu_start = step, now, cpu
         if step is not None and self._say is not None:
             self._say(f"{step} ...")
 
@@ -65,6 +67,7 @@ class SegmentedScan:
     channels: FloatArray
     labels: IntArray
     seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def n_segments(self) -> int:
@@ -142,6 +145,7 @@ def segment_scan(
         channels=means,
         labels=np.full(cloud.n_points, -1) if codes is None else codes,
         seconds=clock.seconds,
+        cpu_seconds=clock.cpu,
     )
 
 

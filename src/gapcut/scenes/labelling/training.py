@@ -37,8 +37,8 @@ class TrainingOptions:
     folds: int = 5
     C: float = 1.0
     gap: float = 1e-2
-    class_balance: float = 0.5
-    weight_power: float = 1.0
+    class_balance: float = 0.25
+    weight_power: float = 0.5
     channels: tuple[str, ...] | None = None
     time_limit: float | None = None
     seed: int = 0

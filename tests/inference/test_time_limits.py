@@ -1,0 +1,70 @@
+"""A limit of one second on 3,000 nodes, for every method."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gapcut.inference import METHODS, Energy, solve
+from gapcut.inference.methods.exact import has_toulbar2
+from tiny_energies import INF
+
+N_NODES, LIMIT, TOLERANCE = 3000, 1.0, 0.5
+
+
+def random_graph(labels: np.ndarray, n_edges: int) -> Energy:
+    """Random tables: large gaps, no hope to prove anything soon."""
+    rng = np.random.default_rng(4)
+    ends = rng.integers(0, N_NODES, (n_edges, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    tables = [rng.normal(size=(labels[u], labels[v])) for u, v in ends]
+    return Energy([rng.normal(size=k) for k in labels], ends, tables)
+
+
+def hard_for(method: str) -> Energy:
+    if method == "qpbo":
+        return random_graph(np.full(N_NODES, 2), 30_000)
+    if method == "brute":  # a million labelings
+        return random_graph(np.where(np.arange(N_NODES) < 20, 2, 1), 12_000)
+    return random_graph(np.full(N_NODES, 11), 15_000)
+
+
+def with_cliques() -> Energy:
+    rng = np.random.default_rng(5)
+    triples = [rng.choice(N_NODES, 3, replace=False) for _ in range(6000)]
+    return Energy(rng.normal(size=(N_NODES, 5)), cliques=[(t, rng.normal(size=(5, 5, 5))) for t in triples])
+
+
+def kept_waiting() -> float:
+    """Seconds in which this thread could have run but the processor was given to others (Linux; else 0)."""
+    path = Path("/proc/thread-self/schedstat")
+    return int(path.read_text().split()[1]) * 1e-9 if path.exists() else 0.0
+
+
+def seconds_of(energy: Energy, method: str, limit: float) -> float:
+    waited, begin = kept_waiting(), time.perf_counter()
+    solution = solve(energy, method, time_limit=limit)
+    taken = time.perf_counter() - begin - (kept_waiting() - waited)
+    assert -INF < solution.bound <= solution.energy < INF
+    if limit == 0.0:
+        assert solution.status == "stopped"
+    return taken
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_second_is_kept(method: str) -> None:
+    if method == "exact" and not has_toulbar2():
+        pytest.skip("pytoulbar2 is not installed")
+    energy = hard_for(method)
+    assert seconds_of(energy, method, LIMIT) < LIMIT + TOLERANCE
+    if method != "brute":
+        assert seconds_of(energy, method, 0.0) < TOLERANCE
+
+
+@pytest.mark.parametrize("method", ["auto", "ilp", "lp", "trws"])
+def test_a_second_is_kept_with_cliques(method: str) -> None:
+    """``trws`` is SRMP here."""
+    assert seconds_of(with_cliques(), method, LIMIT) < LIMIT + TOLERANCE
