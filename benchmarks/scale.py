@@ -2,10 +2,11 @@
 
     python benchmarks/scale.py [--part doubling,threads,large,many] [--largest 1000000]
 
-``doubling``: planted graphs of 31,250 edges and up, time of an iteration, of an exact cut and of a repair, and their
-ratio to half the size. ``large``: one graph of 100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to
-1 %. ``many``: 1,000 graphs of 500 nodes. ``threads``: tables and scenes with one thread and with two, one after the
-other. Peak memory is that of a process of its own; medians over ``--repeat``. A Markdown table goes to standard output.
+``doubling``: planted graphs of 31,250 edges and up, time of an iteration, of the share bound, of an exact cut
+(started evenly, and from the arc shares) and of a repair, and their ratio to half the size. ``large``: one graph of
+100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to 1 %. ``many``: 1,000 graphs of 500 nodes.
+``threads``: tables and scenes with one thread and with two, one after the other. Peak memory is that of a process of
+its own; medians over ``--repeat``. A Markdown table goes to standard output.
 """
 
 from __future__ import annotations
@@ -77,33 +78,42 @@ def head(title: str, columns: str) -> None:
 
 
 def doubling(options: argparse.Namespace) -> None:
-    head(
-        "Twice the edges",
-        "nodes|edges|arcs of active pairs|arcs of the cut|iteration ms|x|cut ms|x|repair ms|x",
-    )
-    before: tuple[float, float, float] | None = None
+    """Times of an iteration, of the bound from arc shares, of a cut started evenly and from the shares, of a repair,
+    each summed over ``--instances`` graphs of one size: cuts differ from graph to graph.
+    """
+    parts = ("iteration", "share bound", "cut", "cut from shares", "repair")
+    columns = "|".join(f"{part} ms|x" for part in parts)
+    head("Twice the edges", f"nodes|edges|arcs of active pairs|arcs of the cut|{columns}")
+    before: list[float] = []
     edges = 31_250
     while edges <= options.largest:
-        n_nodes = edges // 10
-        problem = problem_of(GraphSet((room_graph(n_nodes, edges, 0),)), 1.0)
-        oracle = CutOracle(problem, n_threads=1)
-        steps = Steps(PrimalDual(n_threads=1), problem)
-        steps.state.advance(60)
-        w = problem.clamp(steps.state.weights())
-        labels = steps.state.labels(problem.core)
-        iteration = median_of(lambda s=steps: s.state.advance(4), options.repeat) / 4
-        cut = median_of(lambda o=oracle, w=w: o.total(w), options.repeat)
-        session = Session(problem, oracle, Limits(gap=1e-2))
-        session.bounds.offer_primal(w, oracle.total(w))
-        mend = median_of(lambda s=steps, z=labels, session=session: s._mend(session, z), 1)
-        now = (iteration, cut, mend)
-        ratios = ["-"] * 3 if before is None else [f"{b / a:.2f}" for a, b in zip(before, now, strict=True)]
-        active = edges * steps.state.active_pairs
-        cells = [f"{n_nodes:,}", f"{edges:,}", f"{active:,}", f"{oracle.statistics(w)['arcs']:,}"]
+        runs = [_parts(edges, seed, options.repeat) for seed in range(options.instances)]
+        active, arcs, *now = [sum(column) / len(runs) for column in zip(*runs, strict=True)]
+        ratios = [f"{b / a:.2f}" for a, b in zip(before, now, strict=True)] if before else ["-"] * len(now)
+        cells = [f"{edges // 10:,}", f"{edges:,}", f"{active:,.0f}", f"{arcs:,.0f}"]
         for seconds, ratio in zip(now, ratios, strict=True):
             cells += [f"{1e3 * seconds:.1f}", ratio]
         print(f"| {' | '.join(cells)} |", flush=True)
         before, edges = now, 2 * edges
+
+
+def _parts(edges: int, seed: int, repeat: int) -> tuple[float, ...]:
+    problem = problem_of(GraphSet((room_graph(edges // 10, edges, seed),)), 1.0)
+    oracle = CutOracle(problem, n_threads=1)
+    steps = Steps(PrimalDual(n_threads=1), problem)
+    steps.state.advance(60)
+    w = problem.clamp(steps.state.weights())
+    labels = steps.state.labels(problem.core)
+    session = Session(problem, oracle, Limits(gap=1e-2))
+    session.bounds.offer_primal(w, oracle.total(w, None, steps.state))
+    times = (
+        median_of(lambda: steps.state.advance(4), repeat) / 4,
+        median_of(lambda: steps.state.slack_bound(problem.core, w), repeat),
+        median_of(lambda: oracle.total(w), 1),
+        median_of(lambda: oracle.total(w, None, steps.state), repeat),
+        median_of(lambda: steps._mend(session, labels), 1),
+    )
+    return edges * steps.state.active_pairs, oracle.statistics(w)["arcs"], *times
 
 
 def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float, out: object) -> None:
@@ -170,6 +180,7 @@ def main() -> None:
     parser.add_argument("--part", default="doubling,threads,large,many")
     parser.add_argument("--largest", type=int, default=1_000_000, help="edges of the largest doubled graph")
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--instances", type=int, default=3, help="graphs of each size that is doubled")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--C", default="1", help="trade-offs of large and many, separated by commas")
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds a training run")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut import CliqueSet
 from gapcut.problem import LearningProblem, learning_problem
 
 
@@ -18,6 +20,7 @@ class TinyGraph:
     edges: np.ndarray
     edge_features: np.ndarray
     node_weights: np.ndarray | None = None
+    cliques: tuple[CliqueSet, ...] = ()
 
     @property
     def n_nodes(self) -> int:
@@ -64,15 +67,69 @@ def tiny_problem(
     return problem, graphs, labels
 
 
-def joint_feature_map(graph: TinyGraph, z: np.ndarray) -> np.ndarray:
-    """Psi(x, z), full coordinates, for any (..., V, K) indicators: sums of z phi and of z_uk z_vl phi."""
+def clique_problem(
+    rng: np.random.Generator,
+    n_graphs: int = 1,
+    max_bits: int = 12,
+    C: float = 1.0,
+    loss_scale: float | None = None,
+) -> tuple[LearningProblem, list[TinyGraph], list[np.ndarray]]:
+    """The same with one or two groups of cliques of three and four nodes, some of them empty, over all tuples, equal
+    ones or a few; half of them with small whole features (ties) and zeros.
+    """
+    n_labels = int(rng.integers(2, 4))
+    node_dim, edge_dim = int(rng.integers(1, 3)), int(rng.integers(0, 3))
+    orders = [int(d) for d in rng.choice([3, 4], size=int(rng.integers(1, 3)))]
+    dims = [int(d) for d in rng.integers(1, 3, size=len(orders))]
+    tuples = [random_tuples(rng, d, n_labels) for d in orders]
+    graphs, labels = [], []
+    for _ in range(n_graphs):
+        n_nodes = int(rng.integers(3, max_bits // n_labels + 1))
+        graph = tiny_graph(rng, n_nodes, int(rng.integers(0, 5)), node_dim, edge_dim)
+        graph.cliques = tuple(
+            random_cliques(rng, n_nodes, d, dim) for d, dim in zip(orders, dims, strict=True)
+        )
+        graphs.append(graph)
+        labels.append(rng.integers(n_labels, size=n_nodes))
+    scale = float(rng.choice([1.0, 4.0, 100.0])) if loss_scale is None else loss_scale
+    problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=scale, tuples=tuples)
+    return problem, graphs, labels
+
+
+def random_tuples(rng: np.random.Generator, order: int, n_labels: int) -> np.ndarray:
+    """(T, d) codes: all, equal ones, or a few, in any order."""
+    kind = rng.random()
+    if kind < 0.3:
+        return np.repeat(np.arange(n_labels)[:, None], order, axis=1)
+    everything = np.array(list(itertools.product(range(n_labels), repeat=order)))
+    chosen = rng.permutation(len(everything))
+    return everything[chosen if kind < 0.7 else chosen[:5]]
+
+
+def random_cliques(rng: np.random.Generator, n_nodes: int, order: int, dim: int) -> CliqueSet:
+    """Up to four, none where the graph has too few nodes."""
+    count = int(rng.integers(0, 5)) if order <= n_nodes else 0
+    nodes = np.array([rng.permutation(n_nodes)[:order] for _ in range(count)]).reshape(-1, order)
+    features = rng.random((count, dim)) * (rng.random((count, dim)) < 0.8)
+    return CliqueSet(nodes.astype(int), np.round(2 * features) if rng.random() < 0.5 else features)
+
+
+def joint_feature_map(graph: TinyGraph, z: np.ndarray, tuples: Sequence[np.ndarray] = ()) -> np.ndarray:
+    """Psi(x, z), full coordinates, for any (..., V, K) indicators: sums of z phi, of z_uk z_vl phi, and of the products
+    of as many z as a clique has nodes.
+    """
     unary = np.einsum("...uk,ud->...kd", z, graph.node_features)
     tail, head = z[..., graph.edges[:, 0], :], z[..., graph.edges[:, 1], :]
     pairwise = np.einsum(
         "...ekl,ed->...kld", tail[..., :, None] * head[..., None, :], graph.edge_features, optimize=True
     )
     lead = z.shape[:-2]
-    return np.concatenate([unary.reshape(*lead, -1), pairwise.reshape(*lead, -1)], axis=-1)
+    parts = [unary.reshape(*lead, -1), pairwise.reshape(*lead, -1)]
+    for cliques, rows in zip(graph.cliques, tuples, strict=True):
+        for labels in rows:
+            on = np.prod([z[..., cliques.nodes[:, j], k] for j, k in enumerate(labels)], axis=0)
+            parts.append(on @ cliques.features)
+    return np.concatenate(parts, axis=-1)
 
 
 def one_hot(labels: np.ndarray, n_labels: int) -> np.ndarray:
@@ -96,9 +153,10 @@ def enumerated_planes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Planes (m, dim) and losses (m,) of every labeling of one graph."""
     truth = one_hot(labels, problem.n_labels)
-    target = joint_feature_map(graph, truth)
+    tuples = [group.tuples for group in problem.core.cliques]
+    target = joint_feature_map(graph, truth, tuples)
     loss = node_loss(graph, labels, problem.loss_scale)
     labelings = all_labelings(graph.n_nodes, problem.n_labels)
-    planes = target - joint_feature_map(graph, labelings)
+    planes = target - joint_feature_map(graph, labelings, tuples)
     losses = (np.abs(labelings - truth) * loss[:, None]).sum(axis=(1, 2))
     return planes[:, problem.core.coordinates], losses

@@ -99,9 +99,10 @@ std::unique_ptr<Labeler> tree(const Problem& problem, int threads) {
 }
 
 std::unique_ptr<Labeler> message(const Problem& problem, int threads, int max_sweeps, double tolerance, int patience,
-                                 double least_progress) {
+                                 double least_progress, bool warm) {
     const auto settings = message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first");
-    return std::make_unique<Labeler>(problem, threads, [&] { return make_message_solver(settings); });
+    const auto store = warm ? std::make_shared<MessageStore>(problem.n_graphs()) : nullptr;
+    return std::make_unique<Labeler>(problem, threads, [&] { return make_message_solver(settings, store); });
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ void bind_one_hot(nb::module_& m) {
             "weights"_a, "graphs"_a, "The labels found, one a node, concatenated.");
     m.def("tree_labeler", &tree, "problem"_a, "threads"_a, nb::keep_alive<0, 1>());
     m.def("message_labeler", &message, "problem"_a, "threads"_a, "max_sweeps"_a, "tolerance"_a, "patience"_a,
-          "least_progress"_a, nb::keep_alive<0, 1>());
+          "least_progress"_a, "warm"_a, nb::keep_alive<0, 1>());
     nb::class_<AugmentedGraphs>(m, "AugmentedGraphs", "Graphs of the one-hot problem as energies, and planes of their labelings.")
         .def(nb::init<const Problem&>(), "problem"_a, nb::keep_alive<1, 2>())
         .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a, "binary"_a = false,

@@ -1,4 +1,5 @@
 #include "arrays.hpp"
+#include "gapcut/learn/primal_dual.hpp"
 #include "gapcut/oracle/cut.hpp"
 #include "topics.hpp"
 
@@ -23,12 +24,13 @@ nb::tuple evaluate(CutOracle& oracle, const In1<double>& weights, const In1<std:
                           to_array(std::move(bounds)));
 }
 
-nb::tuple total(CutOracle& oracle, const In1<double>& weights, std::optional<double> seconds) {
+nb::tuple total(CutOracle& oracle, const In1<double>& weights, std::optional<double> seconds, const PrimalDual* start) {
     CutTotals totals;
     {
         const auto stop = stop_test(seconds);
         const nb::gil_scoped_release release;
-        totals = oracle.total(span(weights), stop);
+        const ArcShares shares = start == nullptr ? ArcShares() : start->shares();
+        totals = oracle.total(span(weights), stop, start == nullptr ? nullptr : &shares);
     }
     const auto& s = totals.stats;
     nb::dict stats;
@@ -55,8 +57,8 @@ void bind_oracle(nb::module_& m) {
         .def(nb::init<const Problem&, int>(), "problem"_a, "threads"_a, nb::keep_alive<1, 2>())
         .def("evaluate", &evaluate, "weights"_a, "graphs"_a, "seconds"_a.none() = nb::none(),
              "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
-        .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(),
-             "Mean plane (dim,), mean loss, mean bound and cut statistics over all graphs.")
+        .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(), "start"_a.none() = nb::none(),
+             "Mean plane (dim,), mean loss, mean bound and cut statistics over all graphs. The flow starts from the arc shares of `start`.")
         .def(
             "labelings",
             [](CutOracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {

@@ -79,6 +79,9 @@ void bind_primal_dual(nb::module_& m) {
         .def("__init__",
              [](PrimalDual* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, double C,
                 const PrimalDualSettings& settings, int threads) {
+                 if (!p.cliques.empty())
+                     throw std::invalid_argument("learner='primal-dual' takes unary and pairwise terms only, but the problem has "
+                                                 "cliques: use learner='block' (or 'auto')");
                  new (self) PrimalDual(p, span(lower), span(upper), C, settings, threads);
              },
              "problem"_a, "lower"_a, "upper"_a, "C"_a, "settings"_a, "threads"_a, nb::keep_alive<1, 2>())
@@ -96,6 +99,18 @@ void bind_primal_dual(nb::module_& m) {
                  return to_array(self.labels(), {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
              },
              "problem"_a)
+        .def("slack_bound",
+             [](const PrimalDual& self, const Problem& p, const In1<double>& weights, int threads, std::optional<double> seconds) {
+                 SlackBound found;
+                 {
+                     const auto stop = stop_test(seconds);
+                     const nb::gil_scoped_release release;
+                     found = share_bound(p, span(weights), self.shares(), threads, stop);
+                 }
+                 return nb::make_tuple(found.bound, found.rounding);
+             },
+             "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
+             "Proven upper bound of the mean slack at these weights from the arc shares reached, and its part that is rounding.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)

@@ -1,5 +1,7 @@
 #include "gapcut/problem.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include "arrays.hpp"
 #include "topics.hpp"
 
@@ -25,9 +27,21 @@ RowMatrix csr(std::int64_t cols, const In1<std::int64_t>& offsets, const In1<std
     return RowMatrix::from_csr(rows, cols, offsets.data(), columns.data(), values.data());
 }
 
+CliqueGroup make_group(const RowMatrix& features, const In1<std::int64_t>& offset, const In2<std::int32_t>& members,
+                       const In2<std::int32_t>& tuples) {
+    if (members.shape(1) != tuples.shape(1)) throw std::invalid_argument("members and tuples differ in width");
+    CliqueGroup group;
+    group.order = static_cast<std::int32_t>(members.shape(1));
+    group.features = features;
+    group.offset = to_vector(offset);
+    group.members.assign(members.data(), members.data() + members.size());
+    group.tuples.assign(tuples.data(), tuples.data() + tuples.size());
+    return group;
+}
+
 Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const In1<std::int64_t>& node_offset,
              const In1<std::int64_t>& edge_offset, const In1<std::int32_t>& tail, const In1<std::int32_t>& head,
-             const In1<std::int32_t>& labels, const In1<double>& loss) {
+             const In1<std::int32_t>& labels, const In1<double>& loss, const std::vector<CliqueGroup>& cliques) {
     Problem p;
     p.n_labels = n_labels;
     p.nodes = nodes;
@@ -38,6 +52,7 @@ Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const
     p.head = to_vector(head);
     p.labels = to_vector(labels);
     p.loss = to_vector(loss);
+    p.cliques = cliques;
     p.finish();
     return p;
 }
@@ -53,32 +68,52 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("cols", &RowMatrix::cols)
         .def_prop_ro("sparse", &RowMatrix::sparse);
 
+    nb::class_<CliqueGroup>(m, "CliqueGroup", "Cliques of one order, all graphs stacked.")
+        .def_static("make", &make_group, "features"_a, "offset"_a, "members"_a, "tuples"_a)
+        .def_ro("order", &CliqueGroup::order)
+        .def_prop_ro("n_cliques", &CliqueGroup::n_cliques)
+        .def_prop_ro("n_tuples", &CliqueGroup::n_tuples)
+        .def_prop_ro("dim", &CliqueGroup::dim)
+        .def_prop_ro("offset", [](const CliqueGroup& g) { return to_array(std::vector(g.offset)); }, nb::rv_policy::move)
+        .def_prop_ro("tuples", [](const CliqueGroup& g) {
+            return to_array(std::vector(g.tuples), {static_cast<std::size_t>(g.n_tuples()), static_cast<std::size_t>(g.order)});
+        }, nb::rv_policy::move);
+
     nb::class_<Problem>(m, "Problem", "All training graphs, packed.")
         .def_static("make", &make, "n_labels"_a, "nodes"_a, "edges"_a, "node_offset"_a, "edge_offset"_a, "tail"_a,
-                    "head"_a, "labels"_a, "loss"_a)
+                    "head"_a, "labels"_a, "loss"_a, "cliques"_a = std::vector<CliqueGroup>())
         .def("restrict_to", [](Problem& p, const In1<std::int32_t>& c) { p.restrict_to(to_vector(c)); }, "coordinates"_a)
         .def_prop_ro("n_graphs", &Problem::n_graphs)
         .def_ro("n_labels", &Problem::n_labels)
         .def_prop_ro("node_dim", &Problem::node_dim)
         .def_prop_ro("edge_dim", &Problem::edge_dim)
+        .def_prop_ro("cliques",
+                     [](nb::handle self) {
+                         nb::typed<nb::list, CliqueGroup> groups;
+                         for (const CliqueGroup& group : nb::cast<const Problem&>(self).cliques)
+                             groups.append(nb::cast(group, nb::rv_policy::reference_internal, self));
+                         return groups;
+                     })
+        .def_prop_ro("pairwise_end", &Problem::pairwise_end)
         .def_prop_ro("full_dim", &Problem::full_dim)
         .def_prop_ro("dim", &Problem::dim)
         .def_prop_ro("coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); }, nb::rv_policy::move)
         .def_prop_ro("node_offset", [](const Problem& p) { return to_array(std::vector(p.node_offset)); }, nb::rv_policy::move)
         .def_prop_ro("edge_offset", [](const Problem& p) { return to_array(std::vector(p.edge_offset)); }, nb::rv_policy::move)
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
-        .def("nonnegative_edge_columns",
+        .def("nonnegative_columns",
              [](const Problem& p) {
-                 const auto ok = nonnegative_edge_columns(p);
+                 const auto ok = nonnegative_columns(p);
                  auto* copy = new bool[ok.size()];
                  for (std::size_t d = 0; d < ok.size(); ++d) copy[d] = ok[d] != 0;
                  nb::capsule free(copy, [](void* q) noexcept { delete[] static_cast<bool*>(q); });
                  return Out<bool>(copy, {ok.size()}, free);
              })
+        .def("feature_columns", [](const Problem& p) { return to_array(feature_columns(p)); })
         .def("absolute_feature_sums",
              [](const Problem& p) {
-                 return to_array(absolute_feature_sums(p), {static_cast<std::size_t>(p.n_graphs()),
-                                                            static_cast<std::size_t>(p.node_dim() + p.edge_dim())});
+                 return to_array(absolute_feature_sums(p),
+                                 {static_cast<std::size_t>(p.n_graphs()), static_cast<std::size_t>(p.feature_width())});
              })
         .def("feature_radius", [](const Problem& p) {
             const nb::gil_scoped_release release;

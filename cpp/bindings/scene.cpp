@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "arrays.hpp"
+#include "gapcut/scene/forest.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
 #include "gapcut/scene/shape.hpp"
@@ -81,9 +82,27 @@ Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_
     return to_array(std::move(rows));
 }
 
+Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
+                                const In1<std::int32_t>& left, const In1<std::int32_t>& right, const In1<double>& threshold,
+                                const In2<float>& value, const In2<float>& rows, int n_threads) {
+    const scene::ForestArrays forest{span(root),      span(feature), span(left),
+                                     span(right),     span(threshold), span(value),
+                                     static_cast<std::int64_t>(rows.shape(1)), static_cast<std::int64_t>(value.shape(1))};
+    std::vector<float> out(rows.shape(0) * value.shape(1));
+    {
+        const StopTest stop = stop_test(std::nullopt);
+        const nb::gil_scoped_release release;
+        scene::check(forest);
+        scene::forest_distributions(forest, span(rows), n_threads, out, stop);
+    }
+    return to_array(std::move(out), {rows.shape(0), value.shape(1)});
+}
+
 }  // namespace
 
 void bind_scene(nb::module_& m) {
+    m.def("forest_distributions", &forest_distributions, nb::arg("root"), nb::arg("feature"), nb::arg("left"),
+          nb::arg("right"), nb::arg("threshold"), nb::arg("value"), nb::arg("rows"), nb::arg("n_threads"));
     nb::class_<RadiusGrid>(m, "RadiusGrid")
         .def("__init__",
              [](RadiusGrid* self, const In2<double>& xyz, double radius) { new (self) RadiusGrid(span(xyz), radius); },

@@ -39,16 +39,55 @@ GAPCUT_TEST(closure_equals_enumeration) {
         }
         double best = 0.0;
         for (unsigned z = 0; z < (1U << n); ++z) best = std::max(best, value(a, pairs, z));
+        std::uniform_real_distribution<float> share(0.0F, 1.0F);
+        for (const int way : {0, 1, 2}) {
+            Closure c;
+            c.use_persistency = way != 1;
+            c.reset(n);
+            for (int i = 0; i < n; ++i) c.set_gain(i, a[static_cast<std::size_t>(i)]);
+            for (const Pair& p : pairs) c.add_pair(p.i, p.j, p.b, way < 2 ? 0.5F : share(random));
+            c.solve();
+            unsigned z = 0;
+            for (int i = 0; i < n; ++i) z |= static_cast<unsigned>(c.labels()[static_cast<std::size_t>(i)]) << i;
+            CHECK(value(a, pairs, z) == best);
+        }
+    }
+}
+
+GAPCUT_TEST(closure_with_cliques_equals_enumeration) {
+    std::mt19937 random(3);
+    for (int round = 0; round < 2000; ++round) {
+        const int n = 4 + static_cast<int>(random() % 6);
+        std::vector<double> a(static_cast<std::size_t>(n));
+        for (double& x : a) x = static_cast<double>(static_cast<int>(random() % 13) - 9);
+        std::vector<std::vector<std::int32_t>> cliques;
+        std::vector<double> gains;
+        std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+        for (std::int32_t i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i;
+        for (unsigned q = random() % 8; q > 0; --q) {
+            std::shuffle(order.begin(), order.end(), random);
+            cliques.emplace_back(order.begin(), order.begin() + 2 + random() % 3);
+            gains.push_back(static_cast<double>(random() % 12));
+        }
+        const auto score = [&](unsigned z) {
+            double sum = value(a, {}, z);
+            for (std::size_t c = 0; c < cliques.size(); ++c)
+                if (std::ranges::all_of(cliques[c], [&](std::int32_t i) { return (z >> i & 1U) != 0; })) sum += gains[c];
+            return sum;
+        };
+        double best = 0.0;
+        for (unsigned z = 0; z < (1U << n); ++z) best = std::max(best, score(z));
         for (const bool persistency : {true, false}) {
             Closure c;
             c.use_persistency = persistency;
             c.reset(n);
             for (int i = 0; i < n; ++i) c.set_gain(i, a[static_cast<std::size_t>(i)]);
-            for (const Pair& p : pairs) c.add_pair(p.i, p.j, p.b);
+            for (std::size_t q = 0; q < cliques.size(); ++q) c.add_clique(cliques[q], gains[q]);
             c.solve();
+            CHECK(std::ssize(c.labels()) == n);
             unsigned z = 0;
             for (int i = 0; i < n; ++i) z |= static_cast<unsigned>(c.labels()[static_cast<std::size_t>(i)]) << i;
-            CHECK(value(a, pairs, z) == best);
+            CHECK(score(z) == best);
         }
     }
 }

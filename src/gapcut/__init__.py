@@ -1,17 +1,45 @@
 """Learn the weights of discrete energies on any graph, and prove how good they are."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
 
 from gapcut import datasets
 from gapcut.certificates import Certificate
-from gapcut.data import Graph, GraphError, GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.model import ModelFileError
-from gapcut.selection import PathScores, cross_validate_path
+
+if TYPE_CHECKING:
+    from gapcut.estimator import StructuredSVM
+    from gapcut.selection import PathScores, cross_validate_path
+
+_LATER = {
+    "StructuredSVM": "gapcut.estimator",
+    "PathScores": "gapcut.selection",
+    "cross_validate_path": "gapcut.selection",
+}
+"""What needs scikit-learn, which takes a second to import: the command line does without."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 __all__ = [
     "Certificate",
+    "CliqueSet",
     "Energy",
     "EnergyFileError",
     "Graph",

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gapcut import GraphSet, StructuredSVM
+from gapcut.machine import Machine
 from sample_graphs import relabelled, sample_graphs
 
 pytest.importorskip("cyclopts")
@@ -234,8 +235,9 @@ def test_check_says_when_time_ran_out_or_the_data_differ(folder, run):
 # ---- demo
 
 
-def test_demo(tmp_path, run):
+def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr("gapcut.cli.demo.find_spec", lambda name: None)
     report = as_json(run, "demo", "--out", tmp_path / "report", "--jobs", 1)
     written = sorted(os.listdir(tmp_path / "report"))
     assert written == ["confusion.png", "convergence.png", "model.gapcut", "weights.png"]
@@ -370,7 +372,7 @@ def test_interrupt_saves_the_best_model_so_far(folder, tmp_path, run, interrupt_
 
 
 def test_interrupt_before_a_model_writes_nothing(folder, tmp_path, run, monkeypatch):
-    monkeypatch.setattr(StructuredSVM, "fit", lambda self, X: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Machine, "fit", lambda self, X: signal.raise_signal(signal.SIGINT))
     code, out, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut")
     assert (code, out) == (130, "")
     assert err == "gapcut: interrupted before there was a model: nothing was written\n"

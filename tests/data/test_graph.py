@@ -128,7 +128,6 @@ def test_shapes_and_types_that_do_not_fit() -> None:
     refused(r"labels has shape \(4, 1\)", NODES, EDGES, labels=np.ones((4, 1), dtype=int))
     refused(r"node_weights has shape \(1,\)", NODES, EDGES, node_weights=[1])
     refused("node_weights of node 1 is -2", NODES, EDGES, node_weights=[1, -2, 1, 1])
-    refused("cliques are not supported", NODES, EDGES, cliques=[])
 
 
 @pytest.mark.parametrize(

@@ -170,3 +170,47 @@ def test_time_limit_and_interrupt_keep_an_honest_certificate():
         result = PrimalDual().run(problem, CutOracle(problem), limits, callback)
         assert result.status == "stopped"
         assert result.lower <= best <= result.upper + 1e-6
+
+
+def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
+    """However far the shares are from the best split: the bound is above the maximum, and the cut finds it."""
+    rng = np.random.default_rng(11)
+    tight = 0
+    for _ in range(200):
+        problem, _, _ = tiny_problem(rng, n_graphs=2, C=float(rng.choice([0.1, 1.0, 100.0])))
+        oracle, steps = CutOracle(problem), PrimalDual().warm(problem, None)
+        steps.state.advance(int(rng.choice([1, 7, 400])))
+        reached = problem.clamp(steps.state.weights())
+        for w in (reached, problem.clamp(rng.normal(size=problem.dim) * 3.0)):
+            cold, warm = oracle.total(w), oracle.total(w, None, steps.state)
+            bound, rounding = steps.state.slack_bound(problem.core, w)
+            two_threads = steps.state.slack_bound(problem.core, w, 2)
+            assert two_threads == (bound, rounding)
+            found = max(0.0, cold.loss - float(cold.plane @ w))
+            assert found <= bound
+            assert 0.0 <= rounding <= 1e-9 * (1.0 + bound + float(np.abs(w).sum()))
+            assert warm.bound == pytest.approx(cold.bound, rel=1e-12, abs=1e-12)
+        if steps.state.iterations == 400:
+            value = 0.5 * float(reached @ reached) + problem.C * oracle.total(reached).bound
+            excess = problem.C * (
+                steps.state.slack_bound(problem.core, reached)[0] - oracle.total(reached).bound
+            )
+            tight += excess <= 0.01 * value
+    assert tight >= 50
+
+
+def test_a_split_of_another_problem_is_refused():
+    rng = np.random.default_rng(12)
+    refused = 0
+    for _ in range(20):
+        first, _, _ = tiny_problem(rng)
+        second, _, _ = tiny_problem(rng, n_graphs=3)
+        state = PrimalDual().warm(first, None).state
+        state.advance(3)
+        if first.n_labels != second.n_labels or (
+            state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]
+        ):
+            refused += 1
+            with pytest.raises(ValueError, match="another problem"):
+                CutOracle(second).total(np.zeros(second.dim), None, state)
+    assert refused > 10

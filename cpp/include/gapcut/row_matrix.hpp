@@ -36,12 +36,26 @@ public:
         }
     }
 
+    // out[c] += factor * value for all columns.
+    void add_row(std::int64_t row, double factor, double* out) const {
+        if (sparse_ || cols_ >= kShort) {
+            add_long_row(row, factor, out);
+            return;
+        }
+        const double* x = dense_row(row);
+        for (std::int64_t c = 0; c < cols_; ++c) out[c] += factor * x[c];
+    }
+
     // Only where !sparse(): the row's cols() values.
     const double* dense_row(std::int64_t row) const { return values_.data() + row * cols_; }
 
     static constexpr double kSparseBelow = 0.4;
 
 private:
+    static constexpr std::int64_t kShort = 12;  // columns; a call costs more than these
+
+    void add_long_row(std::int64_t row, double factor, double* out) const;
+
     std::int64_t rows_ = 0, cols_ = 0;
     bool sparse_ = false;
     std::vector<double> values_;

@@ -7,10 +7,21 @@
 namespace gapcut {
 
 void Closure::reset(std::int32_t n_variables) {
-    n_ = n_variables;
+    n_ = n_given_ = n_variables;
     gain_.assign(static_cast<std::size_t>(n_variables), 0.0);
     pairs_.clear();
+    share_.clear();
+    items_.clear();
     stats_ = {};
+}
+
+void Closure::add_clique(std::span<const std::int32_t> members, double g) {
+    const auto others = static_cast<std::int32_t>(members.size()) - 1;
+    items_.push_back({n_, others, g});
+    gain_.push_back(-others * g);
+    // all of g starts at the new variable, a source of g that needs its members (and members need nothing of it)
+    for (const auto i : members) add_pair(n_, i, g, 1.0F);
+    ++n_;
 }
 
 // Scale 2^s such that the sum of all |a| + 2 b stays below 2^61. Multiplying by a power of two is exact, so rounding to
@@ -27,6 +38,8 @@ void Closure::round_coefficients() {
     scale_ = std::ldexp(1.0, shift);
     low_.resize(static_cast<std::size_t>(n_));
     for (std::int32_t i = 0; i < n_; ++i) low_[i] = std::llrint(gain_[i] * scale_);
+    // in units of its g, so that a clique stays g times the product to the last digit
+    for (const Item& item : items_) low_[item.variable] = -item.others * std::llrint(item.g * scale_);
     rounding_ = total > 0.0 ? static_cast<double>(gain_.size() + pairs_.size()) / scale_ : 0.0;
 }
 
@@ -39,17 +52,21 @@ void Closure::build_adjacency() {
     for (std::int32_t i = 0; i < n_; ++i) first_[i + 2] += first_[i + 1];
     neighbours_.resize(2 * pairs_.size());
     high_ = low_;
-    for (const Pair& p : pairs_) {
+    for (std::size_t q = 0; q < pairs_.size(); ++q) {
+        const Pair& p = pairs_[q];
         const std::int64_t b = std::llrint(p.b * scale_);
-        neighbours_[first_[p.i + 1]++] = {p.j, b};
-        neighbours_[first_[p.j + 1]++] = {p.i, b};
+        neighbours_[first_[p.i + 1]++] = {p.j, share_[q], b};
+        neighbours_[first_[p.j + 1]++] = {p.i, 1.0F - share_[q], b};
         high_[p.i] += b;
         high_[p.j] += b;
     }
 }
 
+// The variable of a clique joins once all members but one are in: it then passes the gain on to the last. Alone it would
+// have to wait for that one, since its own gain is 0 until then; one more unit for the time being makes up for that.
 void Closure::grow_lower() {
     queue_.clear();
+    for (const Item& item : items_) ++low_[item.variable];
     for (std::int32_t i = 0; i < n_; ++i)
         if (low_[i] > 0) queue_.push_back(i);
     for (const auto i : queue_) state_[i] = kIn;
@@ -57,7 +74,7 @@ void Closure::grow_lower() {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
-            const auto [j, b] = neighbours_[p];
+            const auto [j, share, b] = neighbours_[p];
             low_[j] += b;
             if (state_[j] == kOpen && low_[j] > 0) {
                 state_[j] = kIn;
@@ -65,6 +82,7 @@ void Closure::grow_lower() {
             }
         }
     }
+    for (const Item& item : items_) --low_[item.variable];
 }
 
 void Closure::shrink_upper() {
@@ -75,7 +93,7 @@ void Closure::shrink_upper() {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
-            const auto [j, b] = neighbours_[p];
+            const auto [j, share, b] = neighbours_[p];
             high_[j] -= b;
             if (state_[j] == kOpen && high_[j] <= 0) {
                 state_[j] = kOut;
@@ -104,26 +122,29 @@ void Closure::solve_components() {
     }
 }
 
-// Calls f(j, half of b, the rest) for every pair of member i with a later member j of the component at hand.
+// Calls f(j, i's share of b, the rest) for every pair of member i with a later member j of the component at hand.
 template <class F>
 void Closure::for_core_pairs(std::int32_t i, F&& f) const {
     const auto node = member_[i];
     for (auto p = first_[node]; p < first_[node + 1]; ++p) {
-        const auto [other, b] = neighbours_[p];
-        if (state_[other] == kOpen && place_[other] > i && b != 0) f(place_[other], b / 2, b - b / 2);
+        const auto [other, share, b] = neighbours_[p];
+        if (state_[other] != kOpen || place_[other] <= i || b == 0) continue;
+        const std::int64_t mine = std::clamp<std::int64_t>(std::llrint(static_cast<double>(b) * static_cast<double>(share)), 0, b);
+        f(place_[other], mine, b - mine);
     }
 }
 
 // b z_i z_j = c z_i + c' z_j - [c z_i (1 - z_j) + c' z_j (1 - z_i)] with c + c' = b: the bracket is what the cut pays.
-// Splitting b evenly keeps the residual network symmetric, which saturates fewer arcs than a one-way arc does.
+// Where nothing is known of the best split, an even one keeps the residual network symmetric, which saturates fewer arcs
+// than a one-way arc does.
 void Closure::cut_component() {
     flow_.reset(static_cast<std::int32_t>(member_.size()));
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) {
         flow_.add_excess(i, low_[member_[i]]);
-        for_core_pairs(i, [&](std::int32_t j, std::int64_t half, std::int64_t rest) {
-            flow_.add_excess(i, half);
+        for_core_pairs(i, [&](std::int32_t j, std::int64_t mine, std::int64_t rest) {
+            flow_.add_excess(i, mine);
             flow_.add_excess(j, rest);
-            flow_.add_arc(i, j, half, rest);
+            flow_.add_arc(i, j, mine, rest);
             ++stats_.core_arcs;
         });
     }
@@ -140,11 +161,11 @@ void Closure::record_component() const {
     record->excess.resize(record->excess.size() + member_.size(), 0);
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) {
         record->excess[offset + i] += low_[member_[i]];
-        for_core_pairs(i, [&](std::int32_t j, std::int64_t half, std::int64_t rest) {
-            record->excess[offset + i] += half;
+        for_core_pairs(i, [&](std::int32_t j, std::int64_t mine, std::int64_t rest) {
+            record->excess[offset + i] += mine;
             record->excess[offset + j] += rest;
             record->arcs.insert(record->arcs.end(), {offset + i, offset + j});
-            record->forward.push_back(half);
+            record->forward.push_back(mine);
             record->backward.push_back(rest);
         });
     }
@@ -161,6 +182,7 @@ void Closure::solve() {
         shrink_upper();
     }
     solve_components();
+    state_.resize(static_cast<std::size_t>(n_given_));
 }
 
 }  // namespace gapcut

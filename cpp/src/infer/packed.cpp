@@ -73,7 +73,7 @@ void copy_table(const Pair& p, bool from_low, std::int32_t rows, std::int32_t co
 
 }  // namespace
 
-Buffer::Buffer(std::int64_t size) {
+Buffer::Buffer(std::int64_t size) : size_(size) {
     constexpr std::size_t kHugePage = std::size_t{1} << 21;
     const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(double);
     const std::align_val_t align{bytes >= 4 * kHugePage ? kHugePage : 64};

@@ -57,6 +57,22 @@ public:
         }
     }
 
+    void take(const std::vector<double>& messages) {
+        std::int64_t size = 0;
+        for (const Buffer* part : message_parts()) size += part->size();
+        if (std::ssize(messages) != size) return;
+        const double* next = messages.data();
+        for (const Buffer* part : message_parts()) {
+            std::copy_n(next, part->size(), part->data());
+            next += part->size();
+        }
+    }
+
+    void leave(std::vector<double>& messages) const {
+        messages.clear();
+        for (const Buffer* part : message_parts()) messages.insert(messages.end(), part->data(), part->data() + part->size());
+    }
+
     TrwsResult solve() {
         // Rounds of doubling length, so that under a time limit every component gets its turn.
         bool open = true;
@@ -240,6 +256,11 @@ private:
         return out;
     }
 
+    std::vector<const Buffer*> message_parts() const {
+        if (small_) return {&small_->from_later, &small_->from_earlier};
+        return {&packed_.messages};
+    }
+
     TrwsSettings settings_;
     const StopTest& stop_;
     Reduction reduced_;
@@ -255,8 +276,12 @@ private:
 
 }  // namespace
 
-TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop) {
-    return Solver(energy, settings, stop).solve();
+TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop, std::vector<double>* messages) {
+    Solver solver(energy, settings, stop);
+    if (messages != nullptr) solver.take(*messages);
+    TrwsResult result = solver.solve();
+    if (messages != nullptr) solver.leave(*messages);
+    return result;
 }
 
 }  // namespace gapcut::infer

@@ -200,6 +200,15 @@ void EdgePhase::load(std::int32_t pair, const float* arcs) {
     active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
 }
 
+ArcShares EdgePhase::shares() const {
+    ArcShares all{std::vector<std::span<const float>>(active_.size()), std::vector<std::span<const float>>(active_.size())};
+    for (const auto pair : active_list_) {
+        all.tail[pair] = d1_[pair];
+        all.head[pair] = d2_[pair];
+    }
+    return all;
+}
+
 void EdgePhase::look_at_inactive(std::int64_t shard, std::span<const float> z) {
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;

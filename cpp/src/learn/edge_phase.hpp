@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "gapcut/oracle/share_bound.hpp"
 #include "gapcut/problem.hpp"
 #include "kernels.hpp"
 
@@ -38,6 +39,8 @@ public:
     // m, d1 and d2 of an active pair, (3, M) floats: for snapshots.
     void save(std::int32_t pair, float* arcs) const;
     void load(std::int32_t pair, const float* arcs);
+
+    ArcShares shares() const;
 
     // Adds the shards up into (K * K, De), in order. Pairs not active keep their value unless `inactive`.
     void gradient(bool inactive, std::vector<double>& sum) const;

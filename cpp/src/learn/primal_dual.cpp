@@ -299,6 +299,8 @@ std::vector<double> PrimalDual::weights() const {
     return compact;
 }
 
+ArcShares PrimalDual::shares() const { return state_->edges.shares(); }
+
 std::vector<float> PrimalDual::labels() const {
     const State& s = *state_;
     const auto N = s.p.nodes.rows();

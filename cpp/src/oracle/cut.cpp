@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gapcut/oracle/sparse_weights.hpp"
-#include "gapcut/target.hpp"
+#include "scores.hpp"
 
 namespace gapcut {
 
@@ -19,63 +19,26 @@ struct CutOracle::Scratch {
 
 namespace {
 
-// gamma_n = n u / (1 - n u): n roundings change a sum by at most this share of its absolute terms (Higham, ch. 3).
-double gamma(double n) {
-    constexpr double unit = 0x1p-53;
-    return n * unit / (1.0 - n * unit);
-}
-
-GAPCUT_HOT void add_dense_scores(const double* features, std::int64_t dims, const double* by_feature, int labels,
-                                 double* scores) {
-    for (std::int64_t d = 0; d < dims; ++d) {
-        const double x = features[d];
-        const double* row = by_feature + d * labels;
-        for (int k = 0; k < labels; ++k) scores[k] += x * row[k];
-    }
-}
-
-// a_uk = w^k . phi(u) + loss_u (1 - 2 y_uk) for every node of the graph.
-void unary_gains(const Problem& p, const SparseWeights& w, std::int64_t graph, std::vector<double>& gains) {
-    const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
-    const auto K = p.n_labels;
-    gains.resize(static_cast<std::size_t>((end - begin) * K));
-    for (auto u = begin; u < end; ++u) {
-        double* row = gains.data() + (u - begin) * K;
-        std::fill(row, row + K, 0.0);
-        if (p.nodes.sparse())
-            p.nodes.for_row(u, [&](std::int32_t d, double x) {
-                const double* by_label = w.unary_by_feature.data() + static_cast<std::int64_t>(d) * K;
-                for (int k = 0; k < K; ++k) row[k] += x * by_label[k];
-            });
-        else
-            add_dense_scores(p.nodes.dense_row(u), p.node_dim(), w.unary_by_feature.data(), K, row);
-        for (int k = 0; k < K; ++k) row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];
-    }
-}
-
 // b_(uk,vl) = w^{kl} . phi(u,v), only where it is not zero.
-void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, std::vector<double>& potentials,
-                    Closure& closure) {
+void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, const ArcShares* shares,
+                    std::vector<double>& potentials, Closure& closure) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
+    const auto* pairs = w.pairs.data();
     potentials.assign(w.pairs.size(), 0.0);
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
-        bool any = false;
-        p.edges.for_row(e, [&](std::int32_t d, double x) {
-            for (auto q = w.first[d]; q < w.first[d + 1]; ++q) potentials[w.entries[q].pair] += x * w.entries[q].weight;
-            any |= w.first[d] < w.first[d + 1];
-        });
-        if (!any) continue;
         const auto tail = static_cast<std::int32_t>((p.tail[e] - begin) * K);
         const auto head = static_cast<std::int32_t>((p.head[e] - begin) * K);
-        for (std::size_t q = 0; q < w.pairs.size(); ++q) {
-            if (potentials[q] > 0.0) closure.add_pair(tail + w.pairs[q].first, head + w.pairs[q].second, potentials[q]);
-            potentials[q] = 0.0;
-        }
+        w.pairwise.for_potentials(p.edges, e, potentials, [=, &closure](std::size_t q, double gain) {
+            const auto [k, l] = pairs[q];
+            const auto at = k * K + l;
+            const bool known = shares != nullptr && !shares->tail[at].empty();
+            closure.add_pair(tail + k, head + l, gain, known ? share_of_tail(shares->tail[at][e], shares->head[at][e]) : 0.5F);
+        });
     }
 }
 
-// Adds Psi(x, y) - Psi(x, z) to `plane` (full coordinates) and returns Delta_b(y, z).
+// Adds the unary and pairwise part of Psi(x, y) - Psi(x, z) to `plane` (full coordinates) and returns Delta_b(y, z).
 double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::uint8_t>& z, std::vector<double>& plane) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
@@ -86,9 +49,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
             const bool in = z[(u - begin) * K + k] != 0, truth = p.labels[u] == k;
             if (in == truth) continue;
             loss += p.loss[u];
-            double* row = plane.data() + k * dn;
-            const double sign = truth ? 1.0 : -1.0;
-            p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += sign * x; });
+            p.nodes.add_row(u, truth ? 1.0 : -1.0, plane.data() + k * dn);
         }
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
         const auto u = p.tail[e], v = p.head[e];
@@ -99,8 +60,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
             for (int l = 0; l < K; ++l) {
                 const int change = (true_k && p.labels[v] == l) - (zu[k] && zv[l]);
                 if (change == 0) continue;
-                double* row = plane.data() + p.unary_size() + (k * K + l) * de;
-                p.edges.for_row(e, [&](std::int32_t d, double x) { row[d] += change * x; });
+                p.edges.add_row(e, change, plane.data() + p.unary_size() + (k * K + l) * de);
             }
         }
     }
@@ -108,21 +68,18 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
 }
 
 // What rounding can hide from the value loss - w'h computed for the labeling found, compared with the true maximum:
-// twice the error of the coefficients a and b (each a sum of at most Dn + 1 or De products), plus the error of the
-// plane (at most 2 (V + E) terms a coordinate), of its product with w, and of the loss. All are sums whose absolute
+// twice the error of the coefficients (each a sum of at most Dn + 1, De or D products), plus the error of the plane (at
+// most 2 (V + E + cliques) terms a coordinate), of its product with w, and of the loss. All are sums whose absolute
 // terms total at most `mass` = sum_j |w_j| A_j + K sum_u loss_u, A the absolute feature sums of the graph.
-double float_rounding(const Problem& p, std::int64_t graph, std::span<const double> compact, const double* absolute) {
-    const auto dn = p.node_dim(), de = p.edge_dim();
+double float_rounding(const Problem& p, std::int64_t graph, std::span<const double> compact, const double* absolute,
+                      const std::vector<std::int32_t>& columns) {
     double mass = 0.0;
-    for (std::int64_t c = 0; c < p.dim(); ++c) {
-        if (compact[c] == 0.0) continue;
-        const std::int64_t full = p.coordinates[c];
-        mass += std::abs(compact[c]) * absolute[full < p.unary_size() ? full % dn : dn + (full - p.unary_size()) % de];
-    }
-    const auto nodes = p.node_offset[graph + 1] - p.node_offset[graph];
+    for (std::int64_t c = 0; c < p.dim(); ++c)
+        if (compact[c] != 0.0) mass += std::abs(compact[c]) * absolute[columns[c]];
+    auto terms = p.node_offset[graph + 1] - p.node_offset[graph] + p.edge_offset[graph + 1] - p.edge_offset[graph];
+    for (const CliqueGroup& group : p.cliques) terms += group.offset[graph + 1] - group.offset[graph];
     for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += p.n_labels * p.loss[u];
-    const auto terms = dn + de + 2 * (nodes + p.edge_offset[graph + 1] - p.edge_offset[graph]) + p.dim() + 16;
-    return 4.0 * gamma(static_cast<double>(terms)) * mass;
+    return 4.0 * gamma(static_cast<double>(p.feature_width() + 2 * terms + p.dim() + 16)) * mass;
 }
 
 double dot_compact(const Problem& p, std::span<const double> compact, const std::vector<double>& full) {
@@ -139,22 +96,29 @@ void add(ClosureStats& sum, const ClosureStats& s) {
     sum.components += s.components;
 }
 
-void check_edge_features(const Problem& p) {
-    for (std::int64_t g = 0; g < p.n_graphs(); ++g)
-        for (auto e = p.edge_offset[g]; e < p.edge_offset[g + 1]; ++e)
-            p.edges.for_row(e, [&](std::int32_t d, double x) {
+void check_features(const RowMatrix& rows, const std::vector<std::int64_t>& offset, const std::string& what,
+                    const std::string& row) {
+    for (std::size_t g = 0; g + 1 < offset.size(); ++g)
+        for (auto e = offset[g]; e < offset[g + 1]; ++e)
+            rows.for_row(e, [&](std::int32_t d, double x) {
                 if (x >= 0.0) return;
-                throw std::invalid_argument("the cut oracle needs edge features >= 0: graph " + std::to_string(g) + ", edge " +
-                                            std::to_string(e - p.edge_offset[g]) + ", feature " + std::to_string(d) + " is " +
-                                            std::to_string(x));
+                throw std::invalid_argument("the cut oracle needs " + what + " features >= 0: graph " + std::to_string(g) + ", " +
+                                            row + " " + std::to_string(e - offset[g]) + ", feature " + std::to_string(d) +
+                                            " is " + std::to_string(x));
             });
 }
 
 }  // namespace
 
-CutOracle::CutOracle(const Problem& problem, int threads) : problem_(problem), threads_(std::max(1, threads)) {
-    check_edge_features(problem);
+CutOracle::CutOracle(const Problem& problem, int threads)
+    : problem_(problem), threads_(std::max(1, threads)), cliques_(problem) {
+    check_features(problem.edges, problem.edge_offset, "edge", "edge");
+    for (std::size_t g = 0; g < problem.cliques.size(); ++g)
+        check_features(problem.cliques[g].features, problem.cliques[g].offset, "clique",
+                       "clique group " + std::to_string(g) + ", clique");
     absolute_ = absolute_feature_sums(problem);
+    const auto all_columns = feature_columns(problem);
+    for (const auto full : problem.coordinates) columns_.push_back(all_columns[full]);
     for (int t = 0; t < threads_; ++t) scratch_.push_back(std::make_unique<Scratch>());
 }
 
@@ -171,19 +135,24 @@ void CutOracle::check_graphs(std::span<const std::int32_t> graphs) const {
 
 // Solves one graph; its labeling is scratch.closure.labels() and its plane has been added to scratch.plane.
 CutAnswer CutOracle::solve(const SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
-                           Scratch& s) const {
+                           const ArcShares* shares, Scratch& s) const {
     const Problem& p = problem_;
-    unary_gains(p, weights, graph, s.scores);
+    const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
+    s.scores.resize(static_cast<std::size_t>((end - begin) * p.n_labels));
+    unary_gains(p, weights, begin, end, s.scores.data());
     s.closure.reset(static_cast<std::int32_t>(s.scores.size()));
     for (std::int32_t i = 0; i < std::ssize(s.scores); ++i) s.closure.set_gain(i, s.scores[i]);
-    add_potentials(p, weights, graph, s.potentials, s.closure);
+    add_potentials(p, weights, graph, shares, s.potentials, s.closure);
+    cliques_.add_potentials(weights, graph, s.potentials, s.closure);
     s.closure.solve();
 
     s.plane.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
     CutAnswer answer;
     answer.loss = add_plane(p, graph, s.closure.labels(), s.plane);
+    cliques_.add_plane(graph, s.closure.labels(), s.plane);
     const double value = answer.loss - dot_compact(p, compact, s.plane);
-    const double rounding = s.closure.rounding() + float_rounding(p, graph, compact, absolute_.data() + graph * (p.node_dim() + p.edge_dim()));
+    const double* absolute = absolute_.data() + graph * p.feature_width();
+    const double rounding = s.closure.rounding() + float_rounding(p, graph, compact, absolute, columns_);
     if (!std::isfinite(value + rounding)) throw std::overflow_error("the scores of a graph are too large for double precision");
     answer.bound = std::max(0.0, value + rounding);
     return answer;
@@ -198,7 +167,7 @@ std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std:
         std::ssize(graphs), threads_,
         [&](std::int64_t item, int worker) {
             Scratch& s = *scratch_[worker];
-            answers[item] = solve(weights, compact, graphs[item], s);
+            answers[item] = solve(weights, compact, graphs[item], nullptr, s);
             double* row = planes + item * problem_.dim();
             for (std::int64_t c = 0; c < problem_.dim(); ++c) row[c] = s.plane[problem_.coordinates[c]];
         },
@@ -206,8 +175,9 @@ std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std:
     return answers;
 }
 
-CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop) {
+CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop, const ArcShares* shares) {
     const Problem& p = problem_;
+    if (shares != nullptr) check_shares(p, *shares);
     const SparseWeights weights(p, compact);
     const std::int64_t n = p.n_graphs(), shards = (n + kShard - 1) / kShard;
     std::vector<CutTotals> part(static_cast<std::size_t>(shards));
@@ -218,7 +188,7 @@ CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop
             CutTotals& sum = part[shard];
             sum.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
             for (auto g = shard * kShard; g < std::min(n, (shard + 1) * kShard); ++g) {
-                const CutAnswer answer = solve(weights, compact, g, s);
+                const CutAnswer answer = solve(weights, compact, g, shares, s);
                 for (std::int64_t c = 0; c < p.dim(); ++c) sum.plane[c] += s.plane[p.coordinates[c]];
                 sum.loss += answer.loss;
                 sum.bound += answer.bound;
@@ -252,7 +222,7 @@ std::vector<std::uint8_t> CutOracle::labelings(std::span<const double> compact, 
         std::ssize(graphs), threads_,
         [&](std::int64_t item, int worker) {
             Scratch& s = *scratch_[worker];
-            solve(weights, compact, graphs[item], s);
+            solve(weights, compact, graphs[item], nullptr, s);
             std::ranges::copy(s.closure.labels(), labels.begin() + place[item]);
         },
         stop);
@@ -266,7 +236,7 @@ CoreNetwork CutOracle::core_network(std::span<const double> compact, std::int32_
     Scratch& s = *scratch_.front();
     s.closure.record = &network;
     try {
-        solve(weights, compact, graph, s);
+        solve(weights, compact, graph, nullptr, s);
     } catch (...) {
         s.closure.record = nullptr;
         throw;

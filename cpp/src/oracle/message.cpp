@@ -38,14 +38,15 @@ namespace {
 
 class MessageSolver final : public GraphSolver {
 public:
-    explicit MessageSolver(const infer::TrwsSettings& settings) : settings_(settings) {}
+    MessageSolver(const infer::TrwsSettings& settings, std::shared_ptr<MessageStore> store)
+        : settings_(settings), store_(std::move(store)) {}
 
     double solve(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph, const std::vector<double>& gains,
                  std::int32_t* labels) override {
         energy_.set(problem, w, graph, gains);
         const auto view = energy_.view();
-        check_size(view);
-        auto result = infer::trws(view, settings_);
+        const double scale = size(view);
+        auto result = pass_messages(view, graph, scale);
         const double energy = value(view, result.labels);
         if (energy - result.bound > 1e-9 * std::abs(energy)) {
             auto polished = infer::icm(view, result.labels);
@@ -56,27 +57,41 @@ public:
     }
 
 private:
+    // Messages of another order of magnitude are no start: rounding would eat the bound, or sums overflow.
+    infer::TrwsResult pass_messages(const infer::EnergyView& view, std::int64_t graph, double scale) {
+        if (!store_) return infer::trws(view, settings_);
+        MessageStore::Entry& entry = store_->of_graph[graph];
+        const std::scoped_lock lock(entry.busy);
+        if (!(entry.scale <= kMagnitudes * scale) || scale > kHuge) entry.messages.clear();
+        entry.scale = scale;
+        return infer::trws(view, settings_, {}, &entry.messages);
+    }
+
     static double value(const infer::EnergyView& view, const std::vector<std::int32_t>& labels) {
         const auto terms = infer::terms(view, labels);
         return std::accumulate(terms.begin(), terms.end(), 0.0);
     }
 
-    // What TRW-S requires of its entries, so that no sum of messages overflows.
-    static void check_size(const infer::EnergyView& view) {
+    // Sum of the magnitudes; bounded, as TRW-S requires, so that no sum of messages overflows.
+    static double size(const infer::EnergyView& view) {
         double sum = 0.0;
         for (const auto entries : {view.unary, view.tables})
             for (const double x : entries) sum += std::abs(x);
         if (!(sum < infer::kLargestSum)) throw std::overflow_error("the scores of a graph are too large for double precision");
+        return sum;
     }
 
+    static constexpr double kMagnitudes = 1e4, kHuge = 1e140;
+
     infer::TrwsSettings settings_;
+    std::shared_ptr<MessageStore> store_;
     GraphEnergy energy_;
 };
 
 }  // namespace
 
-std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings) {
-    return std::make_unique<MessageSolver>(settings);
+std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings, std::shared_ptr<MessageStore> store) {
+    return std::make_unique<MessageSolver>(settings, std::move(store));
 }
 
 }  // namespace gapcut

@@ -27,7 +27,10 @@ GAPCUT_HOT void add_rows(std::int64_t dims, std::int64_t n, const double* __rest
 
 }  // namespace
 
-OneHotProblem::OneHotProblem(const Problem& problem) : problem_(problem), absolute_(absolute_feature_sums(problem)) {}
+OneHotProblem::OneHotProblem(const Problem& problem) : problem_(problem), absolute_(absolute_feature_sums(problem)) {
+    if (!problem.cliques.empty())
+        throw std::invalid_argument("this oracle takes unary and pairwise terms only, but the problem has cliques: use oracle='cut'");
+}
 
 OneHotWeights OneHotProblem::prepare(std::span<const double> compact) const {
     const Problem& p = problem_;

@@ -52,7 +52,7 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
        ``v <= gamma_(terms+2)``.
     2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of
        such a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and
-       ``ops`` roundings make it: one a node and label, or edge, of the largest graph and each labeling, one
+       ``ops`` roundings make it: one a node and label, edge or clique of the largest graph and each labeling, one
        a graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j
        gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is
        negative.
@@ -114,7 +114,8 @@ def _operations(problem: LearningProblem) -> int:
     """Roundings that can lie behind one coordinate of a mean plane, or behind a mean loss."""
     core = problem.core
     nodes, edges = np.diff(core.node_offset).max(initial=0), np.diff(core.edge_offset).max(initial=0)
-    return int(max(max(2, core.n_labels) * nodes, 2 * edges) + core.n_graphs + 8)
+    cliques = max((int(np.diff(g.offset).max(initial=0)) for g in core.cliques), default=0)
+    return int(max(max(2, core.n_labels) * nodes, 2 * edges, 2 * cliques) + core.n_graphs + 8)
 
 
 @dataclass
@@ -143,6 +144,17 @@ class Bounds:
         unproven = math.isinf(total.bound)
         if unproven or value < self.upper:
             self.weights, self.upper, self.upper_rounding = np.array(w), value, rounding
+        return value
+
+    def offer_slack(self, w: FloatArray, slack: float, rounding: float) -> float:
+        """Upper bound at ``w`` from a proven bound of the mean slack there, ``rounding`` of it for floating point."""
+        value, more = primal_bound(self.problem, w, OracleTotal(np.zeros(0), 0.0, slack), exact=False)
+        if value < self.upper:
+            self.weights, self.upper, self.upper_rounding = (
+                np.array(w),
+                value,
+                more + self.problem.C * rounding,
+            )
         return value
 
     @property
@@ -175,5 +187,5 @@ class Bounds:
 
     @property
     def nonzero(self) -> int:
-        """How many pairwise weights of the best model are not zero."""
+        """How many pairwise and clique weights of the best model are not zero."""
         return int(np.count_nonzero(self.weights[self.problem.unary_count :]))

@@ -15,6 +15,8 @@ from gapcut.cli import (
     demo,
     inspection,
     prediction,
+    reporting,
+    scenes,
     solving,
     training,
     validation,
@@ -34,7 +36,10 @@ def build_app() -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    for room in (training, prediction, validation, compare, inspection, solving, conversion, bridges, demo):
+    for room in (
+        *(training, prediction, validation, compare, inspection, solving, conversion),
+        *(bridges, scenes, reporting, demo),
+    ):
         for command in room.COMMANDS:
             app.command(command)
     return app

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
+import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -14,11 +15,11 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
-from gapcut.cli.show import emit, plain, table, working
-from gapcut.files import write_atomically
+from gapcut.cli.show import emit, table, working
 
 if TYPE_CHECKING:
-    from gapcut.scenes.experiment import DescribedBridge, FoldResult
+    from gapcut.scenes.bridges import Bridge
+    from gapcut.scenes.experiment import ExperimentSettings, FoldResult
 
 Count = Annotated[
     int, Parameter(name="--n", help="Number of bridges; every five in a row are one of each type.")
@@ -50,17 +51,34 @@ def scan(
     seed: Seed = 0,
     form: Annotated[str, Parameter(name="--format", help="npz, las, laz, ply, pcd or xyz.")] = "npz",
     quick: Annotated[bool, Parameter(name="--quick", negative="", help="Coarse scans.")] = False,
+    ifc: Annotated[
+        list[Path] | None,
+        Parameter(name="--ifc", help="Scan bridges from IFC files of yours instead; repeatable."),
+    ] = None,
+    class_map: Annotated[
+        list[str] | None,
+        Parameter(name="--map", help="Class of an IFC element, as in IfcPlate/SHEET=deck; repeatable."),
+    ] = None,
     jobs: Workers = -1,
     as_json: Json = False,
 ) -> int:
-    """Scan n bridges and write labelled clouds: classes, part ids (segments), station and intensity."""
+    """Scan n bridges and write labelled clouds: classes, part ids (segments), station and intensity.
+
+    With --ifc: bridges of yours. Elements without a class are named and left out; flat ground is put under a bridge
+    that has none.
+    """
     from gapcut.scenes.clouds import WRITABLE
 
     if f".{form}" not in WRITABLE:
         raise ValueError(f"--format {form}: use one of {', '.join(e.lstrip('.') for e in WRITABLE)}")
-    written = _parallel(_scan, [(i, seed, quick, form, _folder(out)) for i in _numbers(n)], jobs, "scanning")
-    files = [file for group in written for file in group]
-    emit({"files": files}, as_json, lambda console: _written(console, files))
+    folder = _folder(out)
+    if ifc:
+        classes = _class_map(class_map or [])
+        tasks = [(path, classes, seed, quick, form, folder) for path in ifc]
+        scanned = _parallel(_scan_ifc, tasks, jobs, "scanning")
+    else:
+        scanned = _parallel(_scan, [(i, seed, quick, form, folder) for i in _numbers(n)], jobs, "scanning")
+    emit({"scans": scanned}, as_json, lambda console: _show_scans(console, scanned))
     return DONE
 
 
@@ -72,95 +90,99 @@ def reproduce(
     quick: Annotated[
         bool,
         Parameter(
-            name="--quick", negative="", help="One fold of coarse scans: 5 bridges to train, 3 to test."
+            name="--quick", negative="", help="One fold of coarse scans: 10 bridges to train, 5 to test."
         ),
     ] = False,
-    extra: Annotated[
-        bool, Parameter(name="--extra", negative="", help="Six more edge features than the paper has.")
+    features: Annotated[
+        str,
+        Parameter(
+            name="--features", help="Of points: shot (as in the paper), shape (with heights), or both."
+        ),
+    ] = "shot",
+    paper_edges: Annotated[
+        bool,
+        Parameter(name="--paper-edges", negative="", help="Only the three edge features of the paper."),
     ] = False,
-    C: Annotated[float, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")] = 1.0,
-    cache: Annotated[
-        Path | None, Parameter(name="--cache", help="Folder for described scans; default: OUT/cache.")
+    C: Annotated[
+        float | None, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")
     ] = None,
+    cache: Annotated[
+        Path | None,
+        Parameter(name="--cache", help="Folder for scans, descriptions and forests; default: OUT/cache."),
+    ] = None,
+    graphs: Annotated[
+        bool,
+        Parameter(name="--graphs", negative="", help="Also write every fold's graphs, for other commands."),
+    ] = False,
     jobs: Workers = -1,
     certified: Certified = False,
     as_json: Json = False,
 ) -> int:
     """Bridges, scans, forest, graphs, certified learning, labels with bounds: a table and a page of all folds."""
-    from dataclasses import replace
+    from gapcut.scenes.experiment import ExperimentSettings
 
-    from gapcut.scenes.experiment import (
-        ExperimentSettings,
-        describe_bridges,
-        markdown_table,
-        result_document,
-        run_experiment,
+    settings = ExperimentSettings.quick() if quick else ExperimentSettings()
+    views = {"both": ("shot", "shape"), "shot": ("shot",), "shape": ("shape",)}
+    if features not in views:
+        raise ValueError(f"--features {features}: use one of {', '.join(views)}")
+    settings = replace(
+        settings,
+        views=views[features],
+        extra=settings.extra and not paper_edges,
+        C=settings.C if C is None else C,
     )
-
-    settings = replace(ExperimentSettings.quick() if quick else ExperimentSettings(), extra=extra, C=C)
-    folder, workers = _folder(out), _workers(jobs)
-    with working("scanning bridges ...") as status:
-        bridges = describe_bridges(
-            settings,
-            seed,
-            cache or folder / "cache",
-            workers,
-            lambda done, of: status(f"scanned and described {done} of {of} bridges"),
-        )
-        results = run_experiment(bridges, settings, seed, workers, status)
-    document = plain(result_document(results))
-    files = {"results.md": markdown_table(results), "results.json": json.dumps(document, indent=2)}
-    for name, text in files.items():
-        write_atomically(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
-    _page(folder / "report.html", bridges, results)
-    document["parts_unseen"] = {b.name: len(b.unseen) for b in bridges}
-    document["files"] = [str(folder / name) for name in (*files, "report.html")]
-
-    emit(
-        document,
-        as_json,
-        lambda console: _show(console, results, document["files"]),
-    )
+    folder = _folder(out)
+    document, results = experiment(folder, settings, seed, cache, _workers(jobs), graphs)
+    emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))
     open_ = any(r.certificate.status != "certified" for r in results)
     return NOT_CERTIFIED if certified and open_ else DONE
 
 
-def _show(console: Console, results: list[FoldResult], files: list[str]) -> None:
-    from gapcut.scenes.experiment.tables import COLUMNS, shown_rows
+def experiment(
+    folder: Path,
+    settings: ExperimentSettings,
+    seed: int,
+    cache: Path | None,
+    workers: int,
+    graphs: bool = False,
+    pictures: int = 5,
+) -> tuple[dict[str, Any], list[FoldResult]]:
+    """Run everything and write the report; the result as a document and as folds."""
+    from gapcut.cli.bridge_report import write_graphs, write_report
+    from gapcut.scenes.experiment import describe_bridges, run_experiment
 
-    console.print(table(COLUMNS, shown_rows(results)))
+    kept = cache or folder / "cache"
+    with working("scanning bridges ...") as status:
+        start = time.monotonic()
+        bridges = describe_bridges(
+            settings,
+            seed,
+            kept,
+            workers,
+            lambda done, of: status(f"scanned and described {done} of {of} bridges"),
+        )
+        made = time.monotonic() - start
+        results = run_experiment(bridges, settings, seed, workers, kept, status)
+        status("writing the report ...")
+        document, files = write_report(folder, bridges, results, seed, pictures)
+        if graphs:
+            files += write_graphs(folder, results)
+    return {**document, "scan_seconds": made, "seed": seed, "files": files}, results
+
+
+def show_experiment(console: Console, results: list[FoldResult], files: list[str]) -> None:
+    """The table of the folds, one sentence, and where to look."""
+    from gapcut.scenes.experiment import headline, tables
+
+    console.print(table(tables.COLUMNS, tables.shown_rows(results)))
+    console.print(headline(results))
+    console.print("")
     _written(console, files)
 
 
 def _written(console: Console, files: list[str]) -> None:
     for file in files:
         console.print(f"written  {file}")
-
-
-def _page(path: Path, bridges: list[DescribedBridge], results: list[FoldResult]) -> None:
-    """Truth, prediction and errors of the test bridges of the first fold, and the table."""
-    from gapcut.report.page import PageTable, write_page
-    from gapcut.report.scene_view import SceneView
-    from gapcut.scenes.bridges import CLASSES
-    from gapcut.scenes.experiment.tables import COLUMNS, shown_rows
-
-    scenes = []
-    for number, solution in zip(results[0].test, results[0].solutions, strict=True):
-        bridge = bridges[number]
-        solid = bridge.point_node >= 0
-        node = bridge.point_node[solid]
-        guess = np.array([CLASSES.index(str(label)) for label in solution.labels])
-        layers = {"truth": bridge.label[node], "prediction": guess[node], "segments": node}
-        scenes.append(
-            SceneView(bridge.name, bridge.xyz[solid].astype(np.float64), layers, dict(enumerate(CLASSES)))
-        )
-    write_page(
-        path,
-        "Bridges: labelled parts of laser scans",
-        scenes,
-        tables=[PageTable("Folds", COLUMNS, shown_rows(results))],
-        notes=["The paper's bridges were never published: its row is from another data set."],
-    )
 
 
 def _make(number: int, seed: int, out: Path) -> str:
@@ -175,14 +197,33 @@ def _make(number: int, seed: int, out: Path) -> str:
     return str(out / f"{bridge.name}.glb")
 
 
-def _scan(number: int, seed: int, quick: bool, form: str, out: Path) -> list[str]:
+def _scan(number: int, seed: int, quick: bool, form: str, out: Path) -> dict[str, Any]:
+    from gapcut.scenes.bridges import bridge_specs, make_bridge
+
+    kind, variant = bridge_specs(number + 1)[number]
+    return _write_scan(make_bridge(kind, seed, variant), seed, quick, out, form)
+
+
+def _scan_ifc(
+    path: Path, classes: dict[str, str], seed: int, quick: bool, form: str, out: Path
+) -> dict[str, Any]:
+    from gapcut.scenes.bridges import read_ifc
+    from gapcut.scenes.bridges.site import ready_to_scan
+
+    found = read_ifc(path, classes)
+    bridge, offset = ready_to_scan(replace(found.bridge, name=path.stem))
+    document = _write_scan(bridge, seed, quick, out, form)
+    return {**document, "left_out": found.report(), "offset": offset.tolist()}
+
+
+def _write_scan(bridge: Bridge, seed: int, quick: bool, out: Path, form: str) -> dict[str, Any]:
     from gapcut.scenes.bridges import CLASSES
     from gapcut.scenes.clouds import PointCloud, write_cloud
     from gapcut.scenes.experiment import ExperimentSettings
-    from gapcut.scenes.experiment.described import scan_number
+    from gapcut.scenes.scanner import scan_bridge
 
     settings = ExperimentSettings.quick() if quick else ExperimentSettings()
-    found = scan_number(number, seed, settings.scanner)
+    found = scan_bridge(bridge, seed, settings.scanner)
     cloud = PointCloud(
         found.xyz,
         labels=found.label,
@@ -194,7 +235,36 @@ def _scan(number: int, seed: int, quick: bool, form: str, out: Path) -> list[str
     )
     path = out / f"{found.name}.{form}"
     write_cloud(path, cloud)
-    return [str(path)]
+    unseen = {label: left for label, (left, _) in found.unseen_by_class(bridge).items() if left}
+    return {
+        "file": str(path),
+        "points": found.n_points,
+        "parts": bridge.n_parts,
+        "stations": len(found.stations),
+        "parts_unseen": unseen,
+    }
+
+
+def _class_map(entries: list[str]) -> dict[str, str]:
+    pairs = [entry.partition("=") for entry in entries]
+    for entry, (element, _, label) in zip(entries, pairs, strict=True):
+        if not element or not label:
+            raise ValueError(f"--map {entry}: write an IFC element and a class, as in IfcPlate/SHEET=deck")
+    return {element: label for element, _, label in pairs}
+
+
+def _show_scans(console: Console, scans: list[dict[str, Any]]) -> None:
+    for scan in scans:
+        unseen = ", ".join(f"{n} {label}" for label, n in scan["parts_unseen"].items())
+        console.print(
+            f"written  {scan['file']}: {scan['points']:,} points of {scan['parts']} parts from "
+            f"{scan['stations']} stations" + (f"; not seen: {unseen}" if unseen else "")
+        )
+        if scan.get("left_out"):
+            console.print(f"left out {scan['left_out']}")
+        if any(scan.get("offset", ())):
+            shift = ", ".join(f"{value:g}" for value in scan["offset"])
+            console.print(f"moved    coordinates are reduced by ({shift}) m")
 
 
 def _parallel(work, tasks, jobs: int, task: str) -> list:  # type: ignore[no-untyped-def,type-arg]

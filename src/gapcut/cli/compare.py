@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,19 +14,17 @@ from gapcut.cli.show import emit
 from gapcut.cli.training import fit_to_the_end
 from gapcut.cli.validation import test_folds
 from gapcut.comparison import (
-    Comparison,
     Contender,
-    MethodRow,
     compare_methods,
+    comparison_document,
+    comparison_markdown,
     default_contenders,
-    methods_table,
     parse_contenders,
-    rows_table,
 )
 from gapcut.comparison import compare as run_comparison
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
 from gapcut.inference import METHODS
+from gapcut.machine import Machine
 from gapcut.report.comparison import comparison_figure
 from gapcut.report.figures import save_figure
 
@@ -78,8 +76,8 @@ def compare(
     )
     if figure is not None:
         save_figure(comparison_figure(found), figure)
-    document = _document(found, labelled, len(graphs), len(parts))
-    emit(document, as_json, lambda console: print(_markdown(found, labelled)))
+    document = comparison_document(found, labelled, len(graphs), len(parts))
+    emit(document, as_json, lambda console: print(comparison_markdown(found, labelled)))
     return DONE
 
 
@@ -98,7 +96,7 @@ def _methods(text: str | None) -> list[str]:
 
 
 def _fitter(options: LearningOptions) -> Any:
-    def fit(contender: Contender, graphs: GraphSet, task: str) -> StructuredSVM:
+    def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
         own = replace(
             options,
             learner=contender.learner,
@@ -108,35 +106,6 @@ def _fitter(options: LearningOptions) -> Any:
         return fit_to_the_end(graphs, own, task)
 
     return fit
-
-
-def _document(found: Comparison, labelled: list[MethodRow], graphs: int, folds: int) -> dict[str, Any]:
-    rows = []
-    for row in found.rows:
-        columns = ("accuracy", "macro_precision", "macro_recall", "seconds", "cpu_seconds", "passes")
-        rows.append(
-            {
-                "name": row.contender.name,
-                **asdict(row.contender),
-                "problem": row.problem or None,
-                **{c: {"mean": row.mean(c), "std": row.spread(c)} for c in columns},
-                "speed_up": found.speed_up(row),
-                "worst_relative_gap": row.worst_gap,
-                "impossible": row.impossible,
-                "status": row.status,
-                "failure": row.failure or None,
-                "folds": [asdict(fold) for fold in row.folds],
-            }
-        )
-    return {"graphs": graphs, "folds": folds, "rows": rows, "inference": [asdict(row) for row in labelled]}
-
-
-def _markdown(found: Comparison, labelled: list[MethodRow]) -> str:
-    text = rows_table(found)
-    if labelled and found.reference is not None:
-        text += f"\n\nLabelling held-out graphs with the models of {found.reference.contender.name}:\n\n"
-        text += methods_table(labelled)
-    return text
 
 
 COMMANDS = (compare,)

@@ -1,10 +1,13 @@
-"""``gapcut demo``: the whole story on generated graphs, in under a minute."""
+"""``gapcut demo``: the whole story on generated bridges, in a minute or two."""
 
 from __future__ import annotations
 
+import os
 import time
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -15,25 +18,75 @@ from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
 from gapcut.report.tables import Scores, strongest_pairs
+
+if TYPE_CHECKING:
+    from gapcut.scenes.experiment import FoldResult
 
 _TRAIN, _TEST = 20, 10
 
 
 def demo(
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Folder for figures and model.")] = Path("report"),
-    seed: Annotated[int, Parameter(name="--seed", help="Seed of the generated graphs.")] = 0,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for page, figures and model.")] = Path(
+        "report"
+    ),
+    seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
-    """Generate graphs, learn from some, label the others, and draw what happened."""
-    from gapcut.datasets import make_planted
+    """Generate bridges, scan them, learn from ten and label five others: a page to look at.
 
+    Without embreex, which traces the scanner's rays, graphs are drawn by chance instead.
+    """
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is not a folder: name another with --out")
+    if find_spec("embreex") is None:
+        return _planted(out, seed, jobs, as_json)
+    return _bridges(out, seed, jobs, as_json)
+
+
+def _bridges(out: Path, seed: int, jobs: int, as_json: bool) -> int:
+    """The bridge experiment in its quick form."""
+    from gapcut.cli.bridges import experiment
+    from gapcut.scenes.experiment import ExperimentSettings
+
+    out.mkdir(parents=True, exist_ok=True)
+    workers = (os.cpu_count() or 1) if jobs == -1 else jobs
+    with TemporaryDirectory(prefix="gapcut-") as scratch:
+        document, results = experiment(
+            out, ExperimentSettings.quick(), seed, Path(scratch), workers, pictures=3
+        )
+    emit(document, as_json, lambda console: _show_bridges(console, results, document["files"]))
+    return DONE
+
+
+def _show_bridges(console: Console, results: list[FoldResult], files: list[str]) -> None:
+    from gapcut.cli.bridges import show_experiment
+
+    result = results[0]
+    graphs = result.graphs.training
+    console.print(
+        f"trained on    {len(graphs)} scans of generated bridges: {sum(g.n_nodes for g in graphs):,} parts, "
+        f"{sum(g.n_edges for g in graphs):,} edges"
+    )
+    console.print(f"certificate   {certificate_line(result.certificate)}")
+    console.print("")
+    show_experiment(console, results, files)
+    model = files[-1]
+    console.print("")
+    console.print(f"Look at {files[0]} in a browser. What to try next:")
+    console.print(f"  gapcut inspect {model}")
+    console.print("  gapcut bridges reproduce                          (25 bridges, 5 folds, fine scans)")
+    console.print("  gapcut train YOUR_GRAPHS.npz --out mine.gapcut    (layout: gapcut.GraphSet(...).save)")
+
+
+def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
+    """Graphs drawn by chance: needs nothing but the command line."""
+    from gapcut.datasets import make_planted
+
     graphs = make_planted(_TRAIN + _TEST, seed=seed)
     training, test = graphs[:_TRAIN], graphs[_TRAIN:]
     options = LearningOptions(jobs=jobs, seed=seed)
@@ -57,12 +110,12 @@ def _without_edges(graphs: GraphSet) -> GraphSet:
     return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
-def _node_only(graphs: GraphSet, options: LearningOptions) -> StructuredSVM:
+def _node_only(graphs: GraphSet, options: LearningOptions) -> Machine:
     """The same learner on the node features alone."""
     return fit_to_the_end(_without_edges(graphs), options, "training without edges")
 
 
-def _write(svm: StructuredSVM, scores: Scores, out: Path) -> list[str]:
+def _write(svm: Machine, scores: Scores, out: Path) -> list[str]:
     figures = {
         "confusion.png": confusion_figure(scores, "Test graphs"),
         "convergence.png": convergence_figure(svm.history_, "Training"),
@@ -75,8 +128,11 @@ def _write(svm: StructuredSVM, scores: Scores, out: Path) -> list[str]:
     return [str(out / name) for name in (*figures, "model.gapcut")]
 
 
-def _show(console: Console, svm: StructuredSVM, scores: Scores, document: dict[str, Any]) -> None:
+def _show(console: Console, svm: Machine, scores: Scores, document: dict[str, Any]) -> None:
     data = document["labelled"]
+    console.print(
+        'no bridges    they need embreex: pip install "gapcut[scan]"; these are graphs drawn by chance'
+    )
     console.print(
         f"trained on    {data['graphs']} generated graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
         f"{document['seconds']:.1f} s"

@@ -17,6 +17,7 @@ from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
+    clique_count,
     emit,
     pairs_table,
     percent,
@@ -24,11 +25,11 @@ from gapcut.cli.show import (
     table,
 )
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.settings import Settings
 from gapcut.report.figures import confusion_figure, save_figure, weights_figure
-from gapcut.report.tables import PairWeight, strongest_pairs
+from gapcut.report.tables import PairWeight, TupleWeight, strongest_pairs, strongest_tuples
 
 
 def inspect(
@@ -61,16 +62,17 @@ def inspect(
         return DONE
     if select is not None and data is None:
         raise ValueError("--select applies to graph sets, not to models")
-    svm = StructuredSVM.load(path)
+    svm = Machine.load(path)
     pairs = strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, max(0, top))
-    document = _model_document(svm, pairs)
+    tuples = strongest_tuples(svm.cliques_, svm.pipeline_.clique_names, max(0, top))
+    document = _model_document(svm, pairs, tuples)
     if figures is not None:
         document["figures"] = draw_model(svm, figures, None if data is None else read_graphs(data, select))
-    emit(document, as_json, lambda console: _show_model(console, svm, pairs, document))
+    emit(document, as_json, lambda console: _show_model(console, svm, pairs, tuples, document))
     return DONE
 
 
-def draw_model(svm: StructuredSVM, folder: Path, graphs: GraphSet | None) -> list[str]:
+def draw_model(svm: Machine, folder: Path, graphs: GraphSet | None) -> list[str]:
     """Heat maps of the pairwise weights, and with labelled graphs the confusion matrix; returns their paths."""
     figures = {"weights.png": weights_figure(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names)}
     if graphs is not None:
@@ -102,7 +104,7 @@ def check(
     run that does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in
     the time given.
     """
-    svm = StructuredSVM.load(model).set_params(n_jobs=jobs)
+    svm = Machine.load(model).set_params(n_jobs=jobs)
     graphs = read_graphs(data, select)
     if graphs[0].node_dim != svm.n_features_in_:
         raise ValueError(
@@ -141,11 +143,24 @@ def _data_document(graphs: GraphSet) -> dict[str, Any]:
         "edges": _sizes(edges),
         "node_features": graphs[0].node_dim,
         "edge_features": graphs[0].edge_dim,
+        "cliques": [_group_document(graphs, g) for g in range(len(graphs[0].cliques))],
         "sparse": any(g.is_sparse for g in graphs),
         "node_weights": any(g.node_weights is not None for g in graphs),
         "unlabelled_nodes": sum(nodes) - sum(labels.values()),
         "labels": [{"label": k, "nodes": labels[k]} for k in sorted(labels, key=lambda v: (str(type(v)), v))],
         "per_graph_arrays": {name: str(values.dtype) for name, values in graphs.extras.items()},
+    }
+
+
+def _group_document(graphs: GraphSet, g: int) -> dict[str, Any]:
+    first = graphs[0].cliques[g]
+    return {
+        "count": _sizes([len(graph.cliques[g]) for graph in graphs]),
+        "nodes": first.order,
+        "features": first.dim,
+        "tuples": first.tuples
+        if isinstance(first.tuples, str)
+        else [list(labels) for labels in first.tuples],
     }
 
 
@@ -160,6 +175,7 @@ def _sizes(values: list[int]) -> dict[str, float]:
 
 def _show_data(console: Console, counts: dict[str, Any]) -> None:
     rows = [[name, *counts[name].values()] for name in ("nodes", "edges")]
+    rows += [[f"cliques of {c['nodes']} nodes", *c["count"].values()] for c in counts["cliques"]]
     console.print(table([f"{counts['graphs']:,} graphs", "total", "smallest", "median", "largest"], rows))
     total = sum(entry["nodes"] for entry in counts["labels"])
     rows = [[str(e["label"]), e["nodes"], percent(e["nodes"] / total)] for e in counts["labels"]]
@@ -167,11 +183,14 @@ def _show_data(console: Console, counts: dict[str, Any]) -> None:
         rows.append(["(unlabelled)", counts["unlabelled_nodes"], ""])
     console.print(table(["label", "nodes", "share"], rows))
     console.print(f"node features {counts['node_features']}, edge features {counts['edge_features']}")
+    for g, group in enumerate(counts["cliques"]):
+        chosen = group["tuples"] if isinstance(group["tuples"], str) else f"{len(group['tuples'])} of the"
+        console.print(f"clique group {g}: {group['features']} features, {chosen} label tuples")
     for name, dtype in counts["per_graph_arrays"].items():
         console.print(f"per-graph array {name} ({dtype})")
 
 
-def _model_document(svm: StructuredSVM, pairs: list[PairWeight]) -> dict[str, Any]:
+def _model_document(svm: Machine, pairs: list[PairWeight], tuples: list[TupleWeight]) -> dict[str, Any]:
     model = svm.model_
     params = {
         name: value
@@ -182,22 +201,34 @@ def _model_document(svm: StructuredSVM, pairs: list[PairWeight]) -> dict[str, An
         "classes": model.coder.classes.tolist(),
         "certificate": certificate_document(model.certificate),
         "message": model.message,
-        "trained_on": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges},
+        "trained_on": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges}
+        | {"cliques": model.data.cliques},
         "weights": {
             "unary": model.unary.size,
             "pairwise": model.pairwise.size,
             "pairwise_zero": int(model.pairwise.size - np.count_nonzero(model.pairwise)),
+            "clique": sum(group.weights.size for group in model.cliques),
+            "clique_zero": sum(int((group.weights == 0.0).sum()) for group in model.cliques),
         },
         "node_features": list(model.pipeline.node_names),
         "edge_features": list(model.pipeline.edge_names),
+        "cliques": [
+            {"nodes": group.order, "tuples": len(group.tuples), "features": list(names)}
+            for group, names in zip(model.cliques, model.pipeline.clique_names, strict=True)
+        ],
         "raw_node_features": model.n_features,
         "strongest_pairs": [asdict(p) for p in pairs],
+        "strongest_tuples": [asdict(t) for t in tuples],
         "params": params,
     }
 
 
 def _show_model(
-    console: Console, svm: StructuredSVM, pairs: list[PairWeight], document: dict[str, Any]
+    console: Console,
+    svm: Machine,
+    pairs: list[PairWeight],
+    tuples: list[TupleWeight],
+    document: dict[str, Any],
 ) -> None:
     weights, data, certificate = document["weights"], document["trained_on"], svm.certificate_
     console.print(f"certificate   {certificate_line(certificate)}")
@@ -208,8 +239,8 @@ def _show_model(
     if certificate.iteration_bound is not None:
         console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")
     console.print(
-        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges; "
-        f"C={svm.C:g}"
+        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"{clique_count(data['cliques'])}C={svm.C:g}"
     )
     console.print(f"labels        {', '.join(str(c) for c in document['classes'])}")
     console.print(
@@ -225,8 +256,20 @@ def _show_model(
         f"{weights['pairwise']:,} pairwise are "
         f"exactly zero ({percent(weights['pairwise_zero'] / max(1, weights['pairwise']))})"
     )
+    for g, group in enumerate(document["cliques"]):
+        console.print(
+            f"clique group {g}: {group['nodes']} nodes, {group['tuples']:,} label tuples, "
+            f"{len(group['features'])} feature columns"
+        )
+    if document["cliques"]:
+        console.print(
+            f"              {weights['clique_zero']:,} of {weights['clique']:,} weights of cliques are exactly zero"
+        )
     if pairs:
         console.print(pairs_table(pairs))
+    if tuples:
+        rows = [[t.group, " - ".join(map(str, t.labels)), t.feature, f"{t.weight:.4g}"] for t in tuples]
+        console.print(table(["clique group", "labels", "feature", "weight"], rows))
     for drawn in document.get("figures", ()):
         console.print(f"figure        {drawn}")
 

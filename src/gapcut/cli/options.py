@@ -11,7 +11,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 
 DataPath = Annotated[
     Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")
@@ -105,9 +105,9 @@ class LearningOptions:
 
     def estimator(
         self, graphs: GraphSet, callback: Callable[..., Any] | None = None, checkpoint: Path | None = None
-    ) -> StructuredSVM:
+    ) -> Machine:
         """The estimator these options describe, for these graphs."""
-        return StructuredSVM(
+        return Machine(
             C=self.C,
             gap=self.gap,
             eps=self.eps,

@@ -22,9 +22,9 @@ from gapcut.cli.show import (
     working,
 )
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
 from gapcut.files import write_atomically
 from gapcut.inference import Solution
+from gapcut.machine import Machine
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 
@@ -82,7 +82,7 @@ def evaluate(
     return DONE
 
 
-def score_solutions(svm: StructuredSVM, graphs: GraphSet, solutions: list[Solution]) -> Scores:
+def score_solutions(svm: Machine, graphs: GraphSet, solutions: list[Solution]) -> Scores:
     """Scores of solutions against the graphs' own labels."""
     return score_labels(
         [g.labels for g in graphs],
@@ -92,15 +92,15 @@ def score_solutions(svm: StructuredSVM, graphs: GraphSet, solutions: list[Soluti
     )
 
 
-def _load(path: Path, jobs: int, inference: str | None) -> StructuredSVM:
-    svm = StructuredSVM.load(path)
+def _load(path: Path, jobs: int, inference: str | None) -> Machine:
+    svm = Machine.load(path)
     svm.set_params(n_jobs=jobs)
     if inference is not None:
         svm.set_params(inference=inference)
     return svm
 
 
-def _solve(svm: StructuredSVM, graphs: GraphSet) -> tuple[list[Solution], float]:
+def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution], float]:
     """Solutions and the seconds they took."""
     start = time.monotonic()
     with working(f"labelling {len(graphs):,} graphs ..."):
@@ -140,7 +140,7 @@ def _show_prediction(console: Console, document: dict[str, Any]) -> None:
     console.print(f"written    {document['out']}")
 
 
-def _show_evaluation(console: Console, svm: StructuredSVM, scores: Scores, document: dict[str, Any]) -> None:
+def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: dict[str, Any]) -> None:
     console.print(scores_table(scores))
     console.print(f"accuracy     {percent(scores.accuracy)} over nodes of {document['graphs']:,} graphs")
     console.print(_inference_line(document))

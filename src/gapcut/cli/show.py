@@ -30,6 +30,11 @@ def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], ob
         render(console())
 
 
+def clique_count(cliques: int) -> str:
+    """For a list of counts: nothing where there are none."""
+    return f"{cliques:,} cliques, " if cliques else ""
+
+
 def console() -> Console:
     """Standard output, wide enough for tables where it is no terminal."""
     width = None if sys.stdout.isatty() else 120

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
 from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, check_folder, read_graphs
-from gapcut.cli.show import certificate_document, certificate_line, emit, percent, progress
+from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.model.pairing import learner_for
 
 _DEFAULTS = LearningOptions()
@@ -45,7 +45,9 @@ def train(
     graphs = read_graphs(data, select)
     start = time.monotonic()
     try:
-        svm, interrupted = fit_with_progress(graphs, options, checkpoint=_checkpoint(out, options, resume))
+        svm, interrupted = fit_with_progress(
+            graphs, options, checkpoint=_checkpoint(graphs, out, options, resume)
+        )
     except KeyboardInterrupt:
         raise Interrupted("interrupted before there was a model: nothing was written") from None
     svm.set_params(n_jobs=1, checkpoint=None)  # the model should not remember the machine
@@ -58,12 +60,15 @@ def train(
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
 
 
-def _checkpoint(out: Path, options: LearningOptions, resume: bool) -> Path | None:
+def _checkpoint(graphs: GraphSet, out: Path, options: LearningOptions, resume: bool) -> Path | None:
     """Where the run keeps its state; an old file is dropped unless it is to be resumed."""
     path = out.with_name(f"{out.name}.checkpoint")
-    if learner_for(options.learner, options.oracle) != "primal-dual":
+    cliques = any(g.cliques for g in graphs)
+    if learner_for(options.learner, options.oracle, cliques) != "primal-dual":
         if resume:
-            raise ValueError("--resume needs --learner primal-dual with --oracle cut")
+            raise ValueError(
+                "--resume needs --learner primal-dual with --oracle cut, and graphs without cliques"
+            )
         return None
     if resume and not path.exists():
         raise ValueError(f"{path}: no checkpoint to resume from: leave out --resume to start anew")
@@ -74,7 +79,7 @@ def _checkpoint(out: Path, options: LearningOptions, resume: bool) -> Path | Non
 
 def fit_with_progress(
     graphs: GraphSet, options: LearningOptions, task: str = "training", checkpoint: Path | None = None
-) -> tuple[StructuredSVM, bool]:
+) -> tuple[Machine, bool]:
     """Fit, showing bounds on a terminal; also says whether Ctrl-C ended it early."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         svm = options.estimator(graphs, callback, checkpoint).fit(graphs)
@@ -82,7 +87,7 @@ def fit_with_progress(
     return svm, interrupt.pressed
 
 
-def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> StructuredSVM:
+def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Machine:
     """The same where half a result is of no use: Ctrl-C ends the command."""
     svm, interrupted = fit_with_progress(graphs, options, task)
     if interrupted:
@@ -92,7 +97,7 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Str
 
 def fit_path_to_the_end(
     graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float]
-) -> list[StructuredSVM]:
+) -> list[Machine]:
     """One model a value of C; Ctrl-C ends the command."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         models = options.estimator(graphs, callback, None).fit_path(graphs, C_values)
@@ -101,14 +106,19 @@ def fit_path_to_the_end(
     return models
 
 
-def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> dict[str, Any]:
+def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[str, Any]:
     """What ``train`` reports."""
     model = svm.model_
     return {
         "seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),
         "graphs": len(graphs),
-        "labelled": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges},
+        "labelled": {
+            "graphs": model.data.graphs,
+            "nodes": model.data.nodes,
+            "edges": model.data.edges,
+            "cliques": model.data.cliques,
+        },
         "classes": model.coder.classes.tolist(),
         "certificate": certificate_document(model.certificate),
         "message": model.message,
@@ -116,15 +126,18 @@ def training_document(svm: StructuredSVM, graphs: GraphSet, seconds: float) -> d
             "unary": model.unary.size,
             "pairwise": model.pairwise.size,
             "pairwise_nonzero": int(np.count_nonzero(model.pairwise)),
+            "clique": sum(group.weights.size for group in model.cliques),
+            "clique_nonzero": sum(int(np.count_nonzero(group.weights)) for group in model.cliques),
         },
     }
 
 
-def _show(console: Console, svm: StructuredSVM, document: dict[str, Any]) -> None:
+def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     data, weights = document["labelled"], document["weights"]
     share = weights["pairwise_nonzero"] / max(1, weights["pairwise"])
     console.print(
         f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"{clique_count(data['cliques'])}"
         f"{len(document['classes'])} labels, {document['seconds']:.1f} s, "
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
@@ -136,6 +149,10 @@ def _show(console: Console, svm: StructuredSVM, document: dict[str, Any]) -> Non
         f"{weights['pairwise']:,} pairwise "
         f"are not zero ({percent(share)})"
     )
+    if weights["clique"]:
+        console.print(
+            f"              {weights['clique_nonzero']:,} of {weights['clique']:,} of cliques are not zero"
+        )
     console.print(f"model         {document['model']}")
 
 

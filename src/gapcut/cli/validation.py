@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
-from sklearn.model_selection import KFold
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
@@ -62,6 +61,8 @@ def test_folds(graphs: GraphSet, folds: int, fold_array: str | None, seed: int) 
     if fold_array is None:
         if not 2 <= folds <= len(graphs):
             raise ValueError(f"--folds {folds} must be between 2 and the number of graphs, {len(graphs)}")
+        from sklearn.model_selection import KFold
+
         splits = KFold(folds, shuffle=True, random_state=seed).split(np.arange(len(graphs)))
         return [(str(i), np.sort(test)) for i, (_, test) in enumerate(splits)]
     if fold_array not in graphs.extras:

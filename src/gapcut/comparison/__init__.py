@@ -1,9 +1,10 @@
 """Learners and oracles side by side: cross-validation, the paper's columns, and what is proven of each."""
 
 from gapcut.comparison.contenders import Contender, default_contenders, parse_contenders
-from gapcut.comparison.folds import Comparison, FoldResult, Row, compare
+from gapcut.comparison.document import comparison_document
+from gapcut.comparison.folds import Comparison, FoldResult, Row, compare, cpu_clock
 from gapcut.comparison.labelling import MethodRow, compare_methods
-from gapcut.comparison.markdown import methods_table, rows_table
+from gapcut.comparison.markdown import comparison_markdown, methods_table, rows_table
 
 __all__ = [
     "Comparison",
@@ -13,6 +14,9 @@ __all__ = [
     "Row",
     "compare",
     "compare_methods",
+    "comparison_document",
+    "comparison_markdown",
+    "cpu_clock",
     "default_contenders",
     "methods_table",
     "parse_contenders",

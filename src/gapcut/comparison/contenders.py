@@ -13,11 +13,13 @@ _SIGNS = {"signed": "none", "nonnegative": "pairwise"}
 
 @dataclass(frozen=True)
 class Contender:
-    """``learner``, ``oracle`` and ``nonnegative`` as in :class:`gapcut.StructuredSVM`."""
+    """``learner``, ``oracle`` and ``nonnegative`` as in :class:`gapcut.StructuredSVM`; ``note`` tells apart what else
+    differs, such as features."""
 
     learner: str
     oracle: str
     nonnegative: str = AUTO
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -25,7 +27,8 @@ class Contender:
         rule = sign_rule_for(self.nonnegative, self.oracle)
         sign = {rule_: word for word, rule_ in _SIGNS.items()}[rule]
         plain = self.oracle == "cut" and sign == "nonnegative"
-        return f"{self.learner}/{self.oracle}" + ("" if plain else f"/{sign}")
+        note = f", {self.note}" if self.note else ""
+        return f"{self.learner}/{self.oracle}" + ("" if plain else f"/{sign}") + note
 
 
 def default_contenders(graphs: Sequence[Graph]) -> list[Contender]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,18 +12,19 @@ import numpy as np
 
 from gapcut.comparison.contenders import Contender
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import IntArray
 
-Fit = Callable[[Contender, GraphSet, str], StructuredSVM]
+Fit = Callable[[Contender, GraphSet, str], Machine]
 """Fits a contender to training graphs; the text names contender and fold, for progress."""
 
 
 @dataclass(frozen=True)
 class FoldResult:
-    """One fit and its labels of the held-out graphs. ``seconds`` (wall clock) and ``cpu_seconds`` (all threads) are of
-    the fit. ``relative_gap`` is proven, inf where nothing is. ``impossible``: passes with an impossible violation."""
+    """One fit and its labels of the held-out graphs. ``seconds`` (wall clock) and ``cpu_seconds`` (all threads, child
+    processes too) are of the fit. ``relative_gap`` is proven, inf where nothing is. ``impossible``: passes with an
+    impossible violation."""
 
     fold: str
     accuracy: float
@@ -86,7 +88,7 @@ class Comparison:
     """Rows in the order of the contenders; ``models``: the fitted models of the first whole row, one a fold."""
 
     rows: tuple[Row, ...]
-    models: tuple[StructuredSVM, ...]
+    models: tuple[Machine, ...]
 
     @property
     def reference(self) -> Row | None:
@@ -94,10 +96,16 @@ class Comparison:
         return next((row for row in self.rows if not row.failure), None)
 
     def speed_up(self, row: Row) -> float:
-        """Mean training seconds of the reference over the row's own; NaN where one is missing."""
-        if self.reference is None or row.failure or not row.mean("seconds") > 0:
+        """Mean CPU seconds of the reference's training over the row's own (other work on the machine does not change
+        them); NaN where one is missing."""
+        if self.reference is None or row.failure or not row.mean("cpu_seconds") > 0:
             return float("nan")
-        return self.reference.mean("seconds") / row.mean("seconds")
+        return self.reference.mean("cpu_seconds") / row.mean("cpu_seconds")
+
+
+def cpu_clock() -> float:
+    """CPU seconds of this process, all threads, and of its children that have ended."""
+    return sum(os.times()[:4])
 
 
 def compare(
@@ -108,7 +116,7 @@ def compare(
 ) -> Comparison:
     """Train every contender on all folds but one and label that one. ``folds``: names and graph numbers."""
     rows: list[Row] = []
-    kept: tuple[StructuredSVM, ...] = ()
+    kept: tuple[Machine, ...] = ()
     for contender in contenders:
         row, models = _run(graphs, folds, contender, fit)
         rows.append(row)
@@ -119,16 +127,16 @@ def compare(
 
 def _run(
     graphs: GraphSet, folds: Sequence[tuple[str, IntArray]], contender: Contender, fit: Fit
-) -> tuple[Row, list[StructuredSVM]]:
+) -> tuple[Row, list[Machine]]:
     results: list[FoldResult] = []
-    models: list[StructuredSVM] = []
+    models: list[Machine] = []
     failure = ""
     for name, test in folds:
         training, held_out = graphs[np.setdiff1d(np.arange(len(graphs)), test)], graphs[test]
         try:
-            start, cpu = time.monotonic(), time.process_time()
+            start, cpu = time.monotonic(), cpu_clock()
             svm = fit(contender, training, f"{contender.name}, fold {name}")
-            seconds, cpu_seconds = time.monotonic() - start, time.process_time() - cpu
+            seconds, cpu_seconds = time.monotonic() - start, cpu_clock() - cpu
             scores = score_labels(
                 [g.labels for g in held_out],
                 svm.predict(held_out),
@@ -145,7 +153,7 @@ def _run(
     return Row(contender, problem, tuple(results), failure), models
 
 
-def _result(fold: str, svm: StructuredSVM, scores: Scores, seconds: float, cpu_seconds: float) -> FoldResult:
+def _result(fold: str, svm: Machine, scores: Scores, seconds: float, cpu_seconds: float) -> FoldResult:
     certificate = svm.certificate_
     return FoldResult(
         fold,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
 from gapcut.inference import solve
+from gapcut.machine import Machine
 from gapcut.report.tables import score_labels
 from gapcut.typing import IntArray
 
@@ -34,7 +34,7 @@ class MethodRow:
 def compare_methods(
     graphs: GraphSet,
     folds: Sequence[tuple[str, IntArray]],
-    models: Sequence[StructuredSVM],
+    models: Sequence[Machine],
     methods: Sequence[str],
     time_limit: float | None = None,
 ) -> list[MethodRow]:
@@ -46,7 +46,7 @@ def compare_methods(
 def _row(
     graphs: GraphSet,
     folds: Sequence[tuple[str, IntArray]],
-    models: Sequence[StructuredSVM],
+    models: Sequence[Machine],
     method: str,
     time_limit: float | None,
 ) -> MethodRow:

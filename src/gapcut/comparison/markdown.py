@@ -48,6 +48,15 @@ def methods_table(rows: Sequence[MethodRow]) -> str:
     return "\n".join(_table(columns, cells) + (["", *failures] if failures else []))
 
 
+def comparison_markdown(found: Comparison, labelled: Sequence[MethodRow]) -> str:
+    """Both tables."""
+    text = rows_table(found)
+    if labelled and found.reference is not None:
+        text += f"\n\nLabelling held-out graphs with the models of {found.reference.contender.name}:\n\n"
+        text += methods_table(labelled)
+    return text
+
+
 def _cells(comparison: Comparison, row: Row) -> list[str]:
     if not row.folds:
         return [row.contender.name, *["-"] * 9, row.status, "-"]

@@ -1,8 +1,18 @@
 """Graphs and sets of graphs: validation, files."""
 
 from gapcut.data.archive import GraphFileError
+from gapcut.data.cliques import CliqueSet, tuple_codes
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
 from gapcut.data.graph_set import GraphSet, as_graphs
 
-__all__ = ["Graph", "GraphError", "GraphFileError", "GraphSet", "as_graphs", "place"]
+__all__ = [
+    "CliqueSet",
+    "Graph",
+    "GraphError",
+    "GraphFileError",
+    "GraphSet",
+    "as_graphs",
+    "place",
+    "tuple_codes",
+]

@@ -10,6 +10,8 @@ Arrays of a file with n graphs, V nodes and E edges in all:
 - ``node_weights`` (V,), optional; NaN on all nodes of a graph that has none;
 - ``names`` (n,) strings, optional, "" for none;
 - ``node_feature_names`` (Dn,), ``edge_feature_names`` (De,) strings, optional;
+- ``clique_offset_0``, ``clique_nodes_0`` (M, d) counted from the first node of the graph, ``clique_features_0``
+  (M, D), ``clique_tuples_0`` ("all", "equal" or (T, d) labels): clique group 0, and so on without a gap;
 - any other array with n rows is a per-graph extra.
 
 Any number type that fits will do (float32, int8). A file in a folder may hold one graph and then needs no
@@ -30,6 +32,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from gapcut.data import clique_arrays
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
 from gapcut.data.graph_set import GraphSet
@@ -88,7 +91,7 @@ def save(graphs: GraphSet, path: str | PathLike[str]) -> None:
 
 
 def _to_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
-    clash = sorted(set(graphs.extras) & set(KNOWN))
+    clash = sorted(name for name in graphs.extras if _is_known(name))
     if clash:
         raise ValueError(f"a per-graph array cannot be called {clash[0]!r}: the file format uses that name")
     arrays: dict[str, AnyArray] = {
@@ -97,7 +100,7 @@ def _to_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
         "edges": _stack([g.edges for g in graphs], (0, 2), np.int64),
         "edge_features": _stack([g.edge_features for g in graphs], (0, 0), np.float64),
     }
-    arrays |= _feature_arrays(graphs) | _label_arrays(graphs)
+    arrays |= _feature_arrays(graphs) | _label_arrays(graphs) | clique_arrays.to_arrays(list(graphs))
     if any(g.node_weights is not None for g in graphs):
         weights = [np.full(g.n_nodes, np.nan) if g.node_weights is None else g.node_weights for g in graphs]
         arrays["node_weights"] = np.concatenate(weights)
@@ -178,11 +181,12 @@ def _load_file(path: Path, single: bool = False) -> GraphSet:
 
 def _as_set_of_one(arrays: dict[str, AnyArray], path: Path) -> dict[str, AnyArray]:
     rows = {"node_offset": _rows(arrays), "edge_offset": len(np.atleast_1d(arrays.get("edges", np.empty(0))))}
-    extras = {k: v[None] if v.ndim == 0 else v for k, v in arrays.items() if k not in KNOWN}
+    extras = {k: v[None] if v.ndim == 0 else v for k, v in arrays.items() if not _is_known(k)}
     named = {"names": np.array([path.stem])} | {
         k: np.atleast_1d(v) for k, v in arrays.items() if k == "names"
     }
-    return arrays | extras | named | {k: np.array([0, n], dtype=np.int64) for k, n in rows.items()}
+    offsets = {k: np.array([0, n], dtype=np.int64) for k, n in rows.items()}
+    return arrays | extras | named | offsets | clique_arrays.offsets_of_one(arrays)
 
 
 def read_arrays(path: Path) -> dict[str, AnyArray]:
@@ -253,15 +257,18 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> GraphSet:
     if names.shape != (count,):
         raise ValueError(f"array 'names' has shape {names.shape}, but there are {count} graphs")
     shared = {k: _closed(v) for k, v in arrays.items()} | {"node_features": nodes, "names": names}
+    groups = clique_arrays.groups(shared, count, _checked_offset)
     return GraphSet(
-        [_graph(shared, g, _span(node_offset, g), _span(edge_offset, g)) for g in range(count)],
+        [_graph(shared, groups, g, _span(node_offset, g), _span(edge_offset, g)) for g in range(count)],
         extras=_extras(arrays, count),
         node_feature_names=arrays["node_feature_names"].tolist() if "node_feature_names" in arrays else None,
         edge_feature_names=arrays["edge_feature_names"].tolist() if "edge_feature_names" in arrays else None,
     )
 
 
-def _graph(arrays: dict[str, Any], index: int, nodes: slice, edges: slice) -> Graph:
+def _graph(
+    arrays: dict[str, Any], groups: list[clique_arrays.Group], index: int, nodes: slice, edges: slice
+) -> Graph:
     def part(name: str, rows: slice) -> Any:
         return arrays[name][rows] if name in arrays else None
 
@@ -278,6 +285,7 @@ def _graph(arrays: dict[str, Any], index: int, nodes: slice, edges: slice) -> Gr
             part("edge_features", edges),
             labels,
             weights,
+            [group.of_graph(index) for group in groups],
             name=name,
         )
     except GraphError as error:
@@ -333,6 +341,10 @@ def _checked_offset(arrays: dict[str, AnyArray], key: str, rows: int, what: str)
     return offset.astype(np.int64)
 
 
+def _is_known(name: str) -> bool:
+    return name in KNOWN or clique_arrays.is_name(name)
+
+
 def _span(offset: IntArray, index: int) -> slice:
     return slice(int(offset[index]), int(offset[index + 1]))
 
@@ -344,7 +356,7 @@ def _need(arrays: dict[str, AnyArray], name: str) -> AnyArray:
 
 
 def _extras(arrays: dict[str, AnyArray], count: int) -> dict[str, AnyArray]:
-    extras = {name: values for name, values in arrays.items() if name not in KNOWN}
+    extras = {name: values for name, values in arrays.items() if not _is_known(name)}
     for name, values in extras.items():
         if values.ndim == 0 or len(values) != count:
             raise ValueError(

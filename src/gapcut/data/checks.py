@@ -117,37 +117,37 @@ def edge_array(value: Any, n_nodes: int) -> IntArray:
         transposed = raw.ndim == 2 and raw.shape[0] == 2
         advice = "it looks transposed, pass edges.T" if transposed else "give one row (from, to) an edge"
         raise GraphError(f"edges has shape {raw.shape}, but must be (E, 2): {advice}")
-    whole = _whole_numbers(raw)
+    whole = whole_numbers(raw, "edge", "edges")
     outside = ((whole < 0) | (whole >= n_nodes)).any(axis=1)
     if outside.any():
         at = int(np.argmax(outside))
         legal = f"node indices run from 0 to {n_nodes - 1}" if n_nodes else "the graph has no nodes"
-        raise GraphError(f"edge {at} is {_pair(whole[at])}, but {legal}")
+        raise GraphError(f"edge {at} is {_listed(whole[at])}, but {legal}")
     loops = whole[:, 0] == whole[:, 1]
     if loops.any():
         at = int(np.argmax(loops))
         raise GraphError(
-            f"edge {at} is {_pair(whole[at])}, a self loop: drop it, or add its features to the node's"
+            f"edge {at} is {_listed(whole[at])}, a self loop: drop it, or add its features to the node's"
         )
     return frozen(whole, np.int64)
 
 
-def _whole_numbers(raw: AnyArray) -> AnyArray:
-    """Integers, or floats that are whole numbers, as they are: the range is checked before any cast."""
+def whole_numbers(raw: AnyArray, row: str, what: str) -> AnyArray:
+    """(rows, d) integers, or floats that are whole numbers, as they are: the range is checked before any cast."""
     if raw.dtype.kind in "iu":
         return raw
     if raw.dtype.kind not in "fO":
-        raise GraphError(f"edges holds {raw.dtype} values, but must hold node indices")
-    values = _real(raw, "edges")
+        raise GraphError(f"{what} holds {raw.dtype} values, but must hold node indices")
+    values = _real(raw, what)
     broken = (values != np.floor(values)).any(axis=1)
     if broken.any():
         at = int(np.argmax(broken))
-        raise GraphError(f"edge {at} is {_pair(values[at])}, but node indices are whole numbers")
+        raise GraphError(f"{row} {at} is {_listed(values[at])}, but node indices are whole numbers")
     return values
 
 
-def _pair(edge: AnyArray) -> str:
-    return f"({edge[0]:g}, {edge[1]:g})" if edge.dtype.kind == "f" else f"({edge[0]}, {edge[1]})"
+def _listed(nodes: AnyArray) -> str:
+    return f"({', '.join(f'{u:g}' if nodes.dtype.kind == 'f' else str(u) for u in nodes)})"
 
 
 def weight_vector(value: Any, n_nodes: int) -> FloatArray:

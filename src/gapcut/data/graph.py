@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gapcut.data import checks
+from gapcut.data.cliques import CliqueSet, clique_sets
 from gapcut.data.errors import GraphError, place
 from gapcut.data.labels import label_array, labelled_mask
 from gapcut.typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -26,7 +27,7 @@ class Graph:
     - ``edge_features`` (E, De), kept dense; omitted: no column;
     - ``labels`` (V,) any hashable values, None at unlabelled nodes;
     - ``node_weights`` (V,) >= 0, what a node counts in loss and score (points of a segment); omitted: 1 each;
-    - ``cliques``: reserved, must be None;
+    - ``cliques``: a list of :class:`CliqueSet`, terms over three nodes and more; omitted: none;
     - ``name`` is what messages and reports call the graph.
 
     Attributes carry the same names. ``labels`` is None if no node is labelled, an integer array if all
@@ -38,7 +39,7 @@ class Graph:
     edge_features: FloatArray
     labels: AnyArray | None
     node_weights: FloatArray | None
-    cliques: None
+    cliques: tuple[CliqueSet, ...]
     name: str | None
     labelled: BoolArray = field(init=False)
 
@@ -77,6 +78,11 @@ class Graph:
         return int(self.edge_features.shape[1])
 
     @property
+    def n_cliques(self) -> int:
+        """Cliques of all groups."""
+        return sum(len(group) for group in self.cliques)
+
+    @property
     def is_sparse(self) -> bool:
         """Whether the node features are a scipy.sparse array."""
         return bool(sp.issparse(self.node_features))
@@ -88,8 +94,14 @@ class Graph:
             raise TypeError(f"a Graph has no {', '.join(unknown)}; it has {', '.join(_ARGUMENTS)}")
         return Graph(**{argument: changes.get(argument, getattr(self, argument)) for argument in _ARGUMENTS})
 
-    def with_features(self, node_features: Any = None, edge_features: Any = None) -> Graph:
-        """The same graph under other features (None keeps them): what a feature step returns."""
+    def with_features(
+        self,
+        node_features: Any = None,
+        edge_features: Any = None,
+        cliques: tuple[CliqueSet, ...] | None = None,
+    ) -> Graph:
+        """The same graph under other features (None keeps them): what a feature step returns. ``cliques``: those of
+        this graph (:meth:`CliqueSet.with_features`)."""
         try:
             nodes = self.node_features if node_features is None else _node_features(node_features)
             if nodes.shape[0] != self.n_nodes:
@@ -102,11 +114,12 @@ class Graph:
         except GraphError as error:
             raise error.at(place(None, self.name)) from None
         other = object.__new__(Graph)
-        other._set(**{**self.__dict__, "node_features": nodes, "edge_features": rows})
+        groups = self.cliques if cliques is None else cliques
+        other._set(**{**self.__dict__, "node_features": nodes, "edge_features": rows, "cliques": groups})
         return other
 
     def induced(self, mask: Any) -> Graph:
-        """The subgraph of the nodes where ``mask`` (V,) is True and of the edges between them, in order."""
+        """The subgraph of the nodes where ``mask`` (V,) is True and of the edges and cliques between them, in order."""
         keep = checks.node_mask(mask, self.n_nodes)
         if keep.all():
             return self
@@ -118,6 +131,7 @@ class Graph:
             self.edge_features[inside],
             None if self.labels is None else self.labels[keep],
             None if self.node_weights is None else self.node_weights[keep],
+            [group.induced(keep, position) for group in self.cliques],
             name=self.name,
         )
 
@@ -126,6 +140,9 @@ class Graph:
             f"{self.n_nodes} nodes x {self.node_dim}{' sparse' if self.is_sparse else ''} features",
             f"{self.n_edges} edges x {self.edge_dim} features",
         ]
+        if self.cliques:
+            sizes = " + ".join(f"{len(c)} of {c.order} nodes x {c.dim}" for c in self.cliques)
+            parts.append(f"cliques {sizes} features")
         missing = self.n_nodes - int(self.labelled.sum())
         if self.labels is None:
             parts.append("no labels")
@@ -159,8 +176,6 @@ def _checked(
     nodes = _node_features(node_features)
     n_nodes = int(nodes.shape[0])
     pairs = checks.edge_array(edges, n_nodes)
-    if cliques is not None:
-        raise GraphError("cliques are not supported by this version: pass cliques=None")
     names = label_array(labels, n_nodes)
     weighted = node_weights is not None and n_nodes > 0
     return {
@@ -169,7 +184,7 @@ def _checked(
         "edge_features": _edge_features(edge_features, len(pairs)),
         "labels": names,
         "node_weights": checks.weight_vector(node_weights, n_nodes) if weighted else None,
-        "cliques": None,
+        "cliques": clique_sets(cliques, n_nodes),
         "labelled": labelled_mask(names, n_nodes),
     }
 

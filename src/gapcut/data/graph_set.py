@@ -18,7 +18,8 @@ class GraphSet(Sequence[Graph]):
 
     ``extras`` holds per-graph arrays (first axis: graphs), such as a fold number; ``node_feature_names`` and
     ``edge_feature_names`` name the feature columns in reports. Slices, index arrays and boolean arrays select
-    subsets. A graph without edges fits any number of edge features. Raises GraphError where graphs disagree.
+    subsets. A graph without edges fits any number of edge features, one without cliques any clique groups. Raises
+    GraphError where graphs disagree.
     """
 
     def __init__(
@@ -97,7 +98,9 @@ class GraphSet(Sequence[Graph]):
         nodes, edges = sum(g.n_nodes for g in self), sum(g.n_edges for g in self)
         dims = f"{self[0].node_dim} node and {self[0].edge_dim} edge features" if len(self) else "no features"
         extras = f", extras {', '.join(self._extras)}" if self._extras else ""
-        return f"GraphSet({len(self)} graphs, {nodes} nodes, {edges} edges, {dims}{extras})"
+        cliques = sum(g.n_cliques for g in self)
+        terms = f"{edges} edges, {cliques} cliques" if cliques else f"{edges} edges"
+        return f"GraphSet({len(self)} graphs, {nodes} nodes, {terms}, {dims}{extras})"
 
     def _like(self, graphs: list[Graph], extras: dict[str, AnyArray]) -> GraphSet:
         return GraphSet(
@@ -181,4 +184,29 @@ def _agreeing(graphs: list[Graph]) -> list[Graph]:
                 place(i, graph.name),
             )
         graphs[i] = graph.with_features(edge_features=np.empty((0, columns)))
+    return _agreeing_cliques(graphs)
+
+
+def _agreeing_cliques(graphs: list[Graph]) -> list[Graph]:
+    """The graphs, those without clique groups given empty ones like the others'; the first that differs is named."""
+    first = next((i for i, g in enumerate(graphs) if g.cliques), None)
+    if first is None:
+        return graphs
+    groups, whose = graphs[first].cliques, f"graph {first}"
+    for i, graph in enumerate(graphs):
+        if not graph.cliques:
+            graphs[i] = graph.with_features(cliques=tuple(group.empty() for group in groups))
+            continue
+        if len(graph.cliques) != len(groups):
+            raise GraphError(
+                f"{len(graph.cliques)} clique groups, but {whose} has {len(groups)}: all need the same, or none",
+                place(i, graph.name),
+            )
+        for g, (own, other) in enumerate(zip(graph.cliques, groups, strict=True)):
+            difference = own.difference(other)
+            if difference is not None:
+                raise GraphError(
+                    f"clique group {g} has {difference.format(whose)}: all graphs need the same",
+                    place(i, graph.name),
+                )
     return graphs

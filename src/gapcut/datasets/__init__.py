@@ -1,5 +1,6 @@
 """Data sets: loaders that take the folder of a data set, and generators that need no files."""
 
+from gapcut.datasets.bridges import make_bridge_folds, make_bridges
 from gapcut.datasets.cornell import load_cornell
 from gapcut.datasets.letters import load_letters
 from gapcut.datasets.oakland import OAKLAND_CLASSES, OAKLAND_LABELS, OAKLAND_MAP, load_oakland
@@ -18,6 +19,8 @@ __all__ = [
     "load_oakland",
     "load_snakes",
     "load_tables",
+    "make_bridge_folds",
+    "make_bridges",
     "make_planted",
     "make_scenes",
 ]

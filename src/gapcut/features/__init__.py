@@ -1,6 +1,7 @@
 """Feature steps: from raw graphs to the graphs that a model sees."""
 
 from gapcut.features.base import Columns, Step
+from gapcut.features.clique_scale import CliqueColumns
 from gapcut.features.degree import DegreeScaler
 from gapcut.features.edge_scale import EdgeScaler
 from gapcut.features.incidence import Incidence, incidence_sums
@@ -11,6 +12,7 @@ from gapcut.features.standardize import NodeStandardizer
 from gapcut.features.stumps import QuantileStumps
 
 __all__ = [
+    "CliqueColumns",
     "Columns",
     "DegreeScaler",
     "EdgeScaler",

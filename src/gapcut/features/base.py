@@ -18,10 +18,13 @@ State = tuple[dict[str, AnyArray], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of the node and of the edge feature columns."""
+    """Names of the node, of the edge and of each clique group's feature columns."""
 
     node: tuple[str, ...]
     edge: tuple[str, ...]
+    cliques: tuple[tuple[str, ...], ...] = ()
+    orders: tuple[int, ...] = ()
+    """Nodes of a clique of each group."""
 
 
 class Step(ABC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -40,7 +41,7 @@ class EdgeScaler(Step):
             return graph.with_features(edge_features=graph.edge_features[:, self.kept] / self.peak)
 
     def rename(self, columns: Columns) -> Columns:
-        return Columns(columns.node, tuple(columns.edge[i] for i in self.kept))
+        return replace(columns, edge=tuple(columns.edge[i] for i in self.kept))
 
     def check(self, columns: Columns) -> None:
         self._demand_columns("kept", len(columns.edge), "peak")

@@ -1,8 +1,9 @@
-"""Incidence features: what a node's edges sum to, as features of the node."""
+"""Incidence features: what a node's edges and cliques sum to, as features of the node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -12,16 +13,21 @@ from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.intercept import append_columns
 from gapcut.features.ranges import ColumnRanges
-from gapcut.typing import AnyArray, FloatArray
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 
 class Incidence(Step):
     """Adds ``out_d(u) = sum_{(u,v)} phi_d(u,v)`` and ``in_d(u) = sum_{(v,u)} phi_d(v,u)`` to the node
     features.
 
+    A clique group adds ``at_{j,d}(u) = sum phi_d`` over the cliques that have u at place j, for each place j.
+
     With them a sign constraint on pairwise weights costs no expressiveness: adding ``m_d`` to every pairwise
     weight of feature d and ``-m_d / 2`` to every unary weight of ``out_d`` and ``in_d`` leaves the score of
-    every labeling as it was. ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum;
+    every labeling as it was; likewise ``m_d`` to the weights of all ``K^d`` label tuples of cliques of d nodes, and
+    ``-m_d / d`` to every unary weight of ``at_{1,d}, ..., at_{d,d}``.
+
+    ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum;
     ``"standard"`` also divides by its standard deviation. (Centred, the identity holds up to a constant for
     each graph.)
     """
@@ -36,7 +42,7 @@ class Incidence(Step):
         self.scale = choice("incidence_scale", scale, ("none", "center", "standard"))
 
     def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
-        width = 2 * len(columns.edge)
+        width = len(_sum_names(columns))
         self.mean, self.deviation = np.zeros(width), np.ones(width)
         rows = sum(g.n_nodes for g in graphs)
         if self.scale == "none" or not rows:
@@ -60,25 +66,43 @@ class Incidence(Step):
             )
 
     def rename(self, columns: Columns) -> Columns:
-        sums = [f"{end} {name}" for end in ("out", "in") for name in columns.edge]
-        return Columns((*columns.node, *sums), columns.edge)
+        return replace(columns, node=(*columns.node, *_sum_names(columns)))
 
     def check(self, columns: Columns) -> None:
         for name in self.learned:
             self._demand(
-                len(getattr(self, name)) == 2 * len(columns.edge), f"{name} is not for these edge features"
+                len(getattr(self, name)) == len(_sum_names(columns)),
+                f"{name} is not for these edge and clique features",
             )
         self._demand(bool((self.deviation > 0).all()), "a scale is not positive")
 
 
 def incidence_sums(graph: Graph) -> FloatArray:
-    """(V, 2 De) sums of the edge features over outgoing, then over incoming edges of each node."""
-    return np.hstack([_sum_at(graph, end) for end in (0, 1)])
+    """(V, 2 De + sum of d D) sums of the edge features over outgoing, then over incoming edges of each node; of the
+    features of each clique group over the cliques with the node at the first place, the second, and so on."""
+    ends = [_sum_at(graph.n_nodes, graph.edges[:, end], graph.edge_features) for end in (0, 1)]
+    places = [
+        _sum_at(graph.n_nodes, group.nodes[:, j], group.features)
+        for group in graph.cliques
+        for j in range(group.order)
+    ]
+    return np.hstack([*ends, *places])
 
 
-def _sum_at(graph: Graph, end: int) -> AnyArray:
-    ones = np.ones(graph.n_edges)
-    at = (graph.edges[:, end], np.arange(graph.n_edges))
-    incidence = sp.csr_array((ones, at), shape=(graph.n_nodes, graph.n_edges))
+def _sum_names(columns: Columns) -> list[str]:
+    ends = [f"{end} {name}" for end in ("out", "in") for name in columns.edge]
+    places = [
+        f"at {j} of {name}"
+        for names, order in zip(columns.cliques, columns.orders, strict=True)
+        for j in range(order)
+        for name in names
+    ]
+    return [*ends, *places]
+
+
+def _sum_at(n_nodes: int, owner: IntArray, rows: FloatArray) -> AnyArray:
+    """(V, D) sums of the rows that belong to each node."""
+    at = (owner, np.arange(len(rows)))
+    incidence = sp.csr_array((np.ones(len(rows)), at), shape=(n_nodes, len(rows)))
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(incidence @ graph.edge_features)
+        return np.asarray(incidence @ rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ class Intercept(Step):
         )
 
     def rename(self, columns: Columns) -> Columns:
-        return Columns((*columns.node, CONSTANT), (*columns.edge, CONSTANT))
+        return replace(columns, node=(*columns.node, CONSTANT), edge=(*columns.edge, CONSTANT))
 
 
 def append_columns(graph: Graph, block: FloatArray) -> AnyArray | sp.csr_array:

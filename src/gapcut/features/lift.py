@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -67,7 +68,7 @@ class SignLift(Step):
     def rename(self, columns: Columns) -> Columns:
         suffix = {0: "", 1: " (pos)", -1: " (neg)"}
         names = (columns.edge[i] + suffix[int(p)] for i, p in zip(self.source, self.part, strict=True))
-        return Columns(columns.node, tuple(names))
+        return replace(columns, edge=tuple(names))
 
     def check(self, columns: Columns) -> None:
         self._demand_columns("source", len(columns.edge), "part")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from gapcut.data import Graph, GraphError, GraphSet
+from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, place
+from gapcut.data.cliques import LEAST, MOST
 from gapcut.features.base import Columns, State, Step, choice
+from gapcut.features.clique_scale import CliqueColumns
 from gapcut.features.degree import DegreeScaler
 from gapcut.features.edge_scale import EdgeScaler
 from gapcut.features.incidence import Incidence
@@ -26,6 +27,7 @@ STEPS: dict[str, type[Step]] = {
     "edges": EdgeScaler,
     "lift": SignLift,
     "intercept": Intercept,
+    "cliques": CliqueColumns,
     "degree": DegreeScaler,
     "incidence": Incidence,
 }
@@ -51,9 +53,12 @@ class FeaturePipeline:
       (``"standard"``); ``"auto"`` standardises them unless ``standardize=False``.
     - ``n_thresholds``: stumps a feature.
 
+    Clique features are scaled, lifted and given a constant column as edge features are (they are split where
+    edge features become stumps), and ``incidence`` adds their sums.
+
     What a weight costs depends on the scale of its column, so each of these changes what ``C`` means. With
     ``standardize=False, edge_lift="none", incidence=False, intercept=False`` features are used as given.
-    Steps see the whole graph, unlabelled nodes included. After training every edge feature is >= 0 unless
+    Steps see the whole graph, unlabelled nodes included. After training every edge and clique feature is >= 0 unless
     ``edge_lift="none"``.
     """
 
@@ -87,6 +92,7 @@ class FeaturePipeline:
             "edges": EdgeScaler(keep_constant=not intercept) if standardize and not stumps else None,
             "lift": SignLift(edge_lift) if edge_lift in ("auto", "all") else None,
             "intercept": Intercept() if intercept else None,
+            "cliques": CliqueColumns(bool(standardize), "auto" if stumps else edge_lift, intercept),
             "degree": DegreeScaler(degree_scale) if degree_scale != "none" else None,
             "incidence": Incidence(incidence_scale) if incidence else None,
         }
@@ -106,6 +112,10 @@ class FeaturePipeline:
         names = Columns(
             known.node_feature_names or tuple(f"node[{i}]" for i in range(known[0].node_dim)),
             known.edge_feature_names or tuple(f"edge[{i}]" for i in range(known[0].edge_dim)),
+            tuple(
+                tuple(f"clique{g}[{i}]" for i in range(group.dim)) for g, group in enumerate(known[0].cliques)
+            ),
+            tuple(group.order for group in known[0].cliques),
         )
         ready, columns = list(known), names
         for step in self.steps.values():
@@ -125,6 +135,8 @@ class FeaturePipeline:
     def raw_columns(self) -> Columns:
         """Names of the raw node and edge feature columns."""
         if self._raw is None:
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 "the feature pipeline is not fitted yet: call fit with training graphs first"
             )
@@ -140,12 +152,23 @@ class FeaturePipeline:
         """(De',) names of the edge feature columns that the model sees."""
         return self._columns().edge
 
+    @property
+    def clique_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the feature columns of each clique group that the model sees."""
+        return self._columns().cliques
+
     def to_state(self) -> State:
         """Everything as plain arrays and a JSON-able dict."""
         raw = self.raw_columns
         arrays: dict[str, AnyArray] = {}
         meta: dict[str, Any] = {"node": list(raw.node), "edge": list(raw.edge), "steps": {}}
+        if raw.cliques:
+            meta["cliques"] = [
+                {"order": d, "names": list(names)} for d, names in zip(raw.orders, raw.cliques, strict=True)
+            ]
         for name, step in self.steps.items():
+            if name == "cliques" and not raw.cliques:
+                continue
             learned, settings = step.to_state()
             arrays |= {f"{name}.{key}": value for key, value in learned.items()}
             meta["steps"][name] = settings
@@ -155,7 +178,13 @@ class FeaturePipeline:
     def from_state(cls, arrays: dict[str, AnyArray], meta: dict[str, Any]) -> FeaturePipeline:
         """Inverse of :meth:`to_state`; raises ValueError on state that is incomplete or inconsistent."""
         try:
-            columns = Columns(tuple(map(str, meta["node"])), tuple(map(str, meta["edge"])))
+            groups = list(meta.get("cliques", []))
+            columns = Columns(
+                tuple(map(str, meta["node"])),
+                tuple(map(str, meta["edge"])),
+                tuple(tuple(map(str, group["names"])) for group in groups),
+                tuple(_order(group["order"]) for group in groups),
+            )
             saved = dict(meta["steps"])
         except (KeyError, TypeError, ValueError):
             raise ValueError("feature pipeline: saved state lacks column names or steps") from None
@@ -185,5 +214,33 @@ class FeaturePipeline:
         for found, names, kind in ((graph.node_dim, raw.node, "node"), (graph.edge_dim, raw.edge, "edge")):
             if found != len(names):
                 detail = f"{found} {kind} features, but the training graphs had {len(names)}"
-                raise GraphError(detail, "graph" if graph.name is None else f"graph {graph.name!r}")
+                raise GraphError(detail, place(None, graph.name))
+        return self._with_raw_cliques(graph)
+
+    def _with_raw_cliques(self, graph: Graph) -> Graph:
+        """A graph without clique groups gets empty ones; which label tuples it names is of no matter by now."""
+        raw = self.raw_columns
+        if not graph.cliques:
+            empty = [
+                CliqueSet(np.empty((0, d), dtype=np.int64), np.empty((0, len(names))))
+                for d, names in zip(raw.orders, raw.cliques, strict=True)
+            ]
+            return graph.with_features(cliques=tuple(empty))
+        found = [(group.order, group.dim) for group in graph.cliques]
+        wanted = [(d, len(names)) for d, names in zip(raw.orders, raw.cliques, strict=True)]
+        if found != wanted:
+            raise GraphError(
+                f"clique groups (nodes, features) {_sizes(found)}, but the training graphs had {_sizes(wanted)}",
+                place(None, graph.name),
+            )
         return graph
+
+
+def _sizes(groups: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"({d}, {dim})" for d, dim in groups) or "none"
+
+
+def _order(value: Any) -> int:
+    if type(value) is not int or not LEAST <= value <= MOST:
+        raise ValueError("a clique group has no legal number of nodes")
+    return value

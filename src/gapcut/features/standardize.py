@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -88,7 +89,7 @@ class NodeStandardizer(Step):
             return scaled
 
     def rename(self, columns: Columns) -> Columns:
-        return Columns(tuple(columns.node[i] for i in self.kept), columns.edge)
+        return replace(columns, node=tuple(columns.node[i] for i in self.kept))
 
     def check(self, columns: Columns) -> None:
         self._demand_columns("kept", len(columns.node), "peak", "mean", "deviation")

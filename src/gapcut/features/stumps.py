@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -61,7 +62,7 @@ class QuantileStumps(Step):
     def rename(self, columns: Columns) -> Columns:
         old = self._names(columns)
         new = tuple(f"{old[i]} <= {t:.4g}" for i, t in zip(self.source, self.threshold, strict=True))
-        return Columns(new, columns.edge) if self.of == "node" else Columns(columns.node, new)
+        return replace(columns, node=new) if self.of == "node" else replace(columns, edge=new)
 
     def check(self, columns: Columns) -> None:
         self._demand_columns("source", len(self._names(columns)), "threshold")

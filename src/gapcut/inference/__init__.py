@@ -3,7 +3,7 @@
 from gapcut.inference.energy import Energy
 from gapcut.inference.files import EnergyFileError, read_energy, write_energy
 from gapcut.inference.methods import METHODS
-from gapcut.inference.model import model_energy
+from gapcut.inference.model import CliqueWeights, model_energy
 from gapcut.inference.persistency import RoofDual, persistency, roof_dual
 from gapcut.inference.solution import TOLERANCE, Solution
 from gapcut.inference.solve import solve, solve_many
@@ -11,6 +11,7 @@ from gapcut.inference.solve import solve, solve_many
 __all__ = [
     "METHODS",
     "TOLERANCE",
+    "CliqueWeights",
     "Energy",
     "EnergyFileError",
     "RoofDual",

@@ -16,7 +16,7 @@ MOST_NODES = 32
 
 
 @dataclass(frozen=True)
-class CliqueSet:
+class PackedCliques:
     """``C`` tables over three nodes or more.
 
     ``at`` (C + 1,): where each clique's nodes start in ``nodes`` and ``strides``; ``table_at`` (C,): where its
@@ -89,13 +89,13 @@ def _check_clique(c: int, given: Any, labels: Int32Array) -> Clique:
     return nodes, values
 
 
-def pack_cliques(cliques: list[Clique]) -> CliqueSet:
+def pack_cliques(cliques: list[Clique]) -> PackedCliques:
     """Flattened; every table with at least three dimensions."""
     orders = np.array([len(nodes) for nodes, _ in cliques], dtype=np.int64)
     sizes = np.array([table.size for _, table in cliques], dtype=np.int64)
     strides = [np.array(table.strides, dtype=np.int64) // table.itemsize for _, table in cliques]
     empty = np.zeros(0, dtype=np.int64)
-    return CliqueSet(
+    return PackedCliques(
         np.concatenate([[0], np.cumsum(orders)]).astype(np.int64),
         np.concatenate([nodes for nodes, _ in cliques]) if cliques else empty,
         np.concatenate(strides) if cliques else empty,

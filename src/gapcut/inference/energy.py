@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapcut import _core
-from gapcut.inference.cliques import Clique, CliqueSet, check_cliques, pack_cliques
+from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, pack_cliques
 from gapcut.inference.packing import check_edges, finite_sum, lower_sum, pack_tables, pack_unaries
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -50,7 +50,7 @@ class Energy:
         self._check_sum()
         self._native = self._bind()
 
-    def _take_cliques(self, cliques: list[Clique]) -> CliqueSet:
+    def _take_cliques(self, cliques: list[Clique]) -> PackedCliques:
         """Folds those over one and two nodes; returns the larger ones."""
         singles = [c for c in cliques if len(c[0]) == 1]
         if singles:
@@ -100,7 +100,7 @@ class Energy:
         return len(self._cliques)
 
     @property
-    def cliques(self) -> CliqueSet:
+    def cliques(self) -> PackedCliques:
         """The terms over three nodes and more."""
         return self._cliques
 

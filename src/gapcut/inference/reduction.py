@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from gapcut import _core
 from gapcut.inference.energy import Energy
@@ -174,6 +173,8 @@ def split(energy: Energy) -> list[Part]:
 
 def component_of(energy: Energy) -> tuple[int, IntArray]:
     """How many components, and (V,) the component of every node."""
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     cliques = energy.cliques
     first = np.repeat(cliques.nodes[cliques.at[:-1]], np.diff(cliques.at))
     tail = np.concatenate([energy.edges[:, 0], first])

@@ -98,8 +98,8 @@ class Checkpoint:
             session.history = [Record(**record) for record in meta["history"]]
             if weights.shape != (steps.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")
-            steps.prove_upper(session, steps.problem.clamp(weights))
-            session.passes, session.calls = int(meta["passes"]), int(meta["calls"])
+            steps.prove_upper(session, steps.problem.clamp(weights), steps.state)
+            session.calls = int(meta["calls"])
             if labels is not None:
                 steps.prove_lower(session, labels)
         except (KeyError, TypeError, ValueError, OverflowError) as error:

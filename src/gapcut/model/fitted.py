@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gapcut.certificates import Certificate
 from gapcut.data import Graph
 from gapcut.features import FeaturePipeline
-from gapcut.inference import Energy, Solution, model_energy, solve
+from gapcut.inference import CliqueWeights, Energy, Solution, model_energy, solve
 from gapcut.learners.base import Record
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
@@ -26,6 +26,7 @@ class DataSummary:
     nodes: int
     edges: int
     fingerprint: str
+    cliques: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,9 @@ class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
-    pipeline. ``message``: why training ended, in words. ``impossible``: see
-    :class:`gapcut.learners.base.LearnResult`; files do not keep it, the message does.
+    pipeline; ``cliques``: tuples of label codes and weights, one a clique group. ``message``: why training
+    ended, in words. ``impossible``: see :class:`gapcut.learners.base.LearnResult`; files do not keep it, the
+    message does.
     """
 
     coder: LabelCoder
@@ -46,6 +48,7 @@ class FittedModel:
     data: DataSummary
     message: str
     impossible: int = 0
+    cliques: tuple[CliqueWeights, ...] = ()
 
     @property
     def n_features(self) -> int:
@@ -56,7 +59,12 @@ class FittedModel:
         """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``."""
         ready = self.pipeline.transform(graph)
         nodes, edges = row_matrix([ready.node_features]), row_matrix([ready.edge_features])
-        return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise)
+        cliques = [
+            term
+            for group, weights in zip(ready.cliques, self.cliques, strict=True)
+            for term in weights.terms(group.nodes, group.features, self.coder.n_labels)
+        ]
+        return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise, cliques)
 
     def solve(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
         """Best labeling found, as codes, with its energy and a proven bound."""

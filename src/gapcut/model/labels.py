@@ -4,6 +4,7 @@ back.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.data import CliqueSet, tuple_codes
 from gapcut.typing import AnyArray, IntArray
 
+_log = logging.getLogger(__name__)
 UNLABELLED = -1
 """Code of a node without a label."""
 UNKNOWN = -2
@@ -106,6 +109,26 @@ class LabelCoder:
                 f"{graph}, node {wrong[0]}: label {value!r} is not one of the classes "
                 f"{_listing(self.classes)}; "
                 "add it to classes= or correct the data"
+            )
+        return codes
+
+    def encode_tuples(self, cliques: CliqueSet, group: int) -> IntArray:
+        """(T, d) codes of the label tuples that get weights.
+
+        A tuple with a label outside the classes can never be true, so its weights would stay at zero: it is left out,
+        with a logged warning. Raises ValueError if none is left, or if "all" is too many.
+        """
+        codes = tuple_codes(cliques.tuples, cliques.order, self._codes, self.n_labels)
+        given = self.n_labels if isinstance(cliques.tuples, str) else len(cliques.tuples)
+        if not len(codes):
+            raise ValueError(
+                f"clique group {group}: every label tuple holds a label that is not one of the classes "
+                f"{_listing(self.classes)}; correct the tuples, or add the labels to classes="
+            )
+        if not isinstance(cliques.tuples, str) and len(codes) < given:
+            _log.warning(
+                "clique group %d: %d of %d label tuples hold a label that is not one of the classes",
+                *(group, given - len(codes), given),
             )
         return codes
 

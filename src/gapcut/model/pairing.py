@@ -7,26 +7,30 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from gapcut.data import Graph
 from gapcut.oracles.kinds import KINDS
 
 LEARNERS = ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")
 ORACLES = (*KINDS, "brute")
+CLIQUE_ORACLES = ("cut", "brute")
 AUTO = "auto"
 
 
 def oracle_for(graphs: Sequence[Graph], learner: str) -> str:
-    """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle, else ``cut``.
+    """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle nor cliques, else ``cut``.
 
     The primal-dual learner works with ``cut`` only.
     """
+    if any(g.cliques for g in graphs):
+        return "cut"
     return "tree" if learner != "primal-dual" and all_forests(graphs) else "cut"
 
 
 def all_forests(graphs: Sequence[Graph]) -> bool:
     """Whether no graph has a cycle; several edges between two nodes count as one."""
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     starts = np.cumsum([0] + [g.n_nodes for g in graphs])
     edges = np.concatenate([g.edges + start for g, start in zip(graphs, starts[:-1], strict=True)])
     n_nodes = int(starts[-1])
@@ -36,11 +40,27 @@ def all_forests(graphs: Sequence[Graph]) -> bool:
     return bool(len(edges) == n_nodes - components)
 
 
-def learner_for(learner: str, oracle: str) -> str:
-    """What ``learner="auto"`` stands for: ``primal-dual`` with the cut, ``block`` with every other oracle."""
+def check_cliques(learner: str, oracle: str) -> None:
+    """Raises ValueError with the reason where the two do not take terms over three nodes and more."""
+    if oracle not in CLIQUE_ORACLES:
+        raise ValueError(
+            f"oracle={oracle!r} is not compatible with cliques: it takes unary and pairwise terms only; "
+            "use oracle='cut', or graphs without cliques"
+        )
+    if learner == "primal-dual":
+        raise ValueError(
+            "learner='primal-dual' is not compatible with cliques: its steps are made for unary and pairwise terms; "
+            "use learner='block' (or 'auto')"
+        )
+
+
+def learner_for(learner: str, oracle: str, cliques: bool = False) -> str:
+    """What ``learner="auto"`` stands for: ``primal-dual`` with the cut, ``block`` with every other oracle and where the
+    graphs have cliques.
+    """
     if learner != AUTO:
         return learner
-    return "primal-dual" if oracle == "cut" else "block"
+    return "primal-dual" if oracle == "cut" and not cliques else "block"
 
 
 def sign_rule_for(nonnegative: Any, oracle: str) -> Any:

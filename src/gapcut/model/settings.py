@@ -18,6 +18,7 @@ from gapcut.model.pairing import (
     AUTO,
     LEARNERS,
     ORACLES,
+    check_cliques,
     check_pair,
     learner_for,
     oracle_for,
@@ -25,6 +26,7 @@ from gapcut.model.pairing import (
 )
 
 QP_SOLVERS = ("dual", "clarabel")
+_CHECKPOINT = "checkpoint needs learner='primal-dual', not {!r}: leave checkpoint=None"
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,11 @@ class Settings:
         oracle = _choice(params, "oracle", (*ORACLES, AUTO), "oracle")
         nonnegative = params["nonnegative"]
         if oracle != AUTO:
-            learner, nonnegative = learner_for(learner, oracle), sign_rule_for(nonnegative, oracle)
-            check_pair(learner, oracle, nonnegative)
-        _check_extras(learner, params)
+            nonnegative = sign_rule_for(nonnegative, oracle)
+            check_pair(learner_for(learner, oracle), oracle, nonnegative)
+            _check_extras(learner_for(learner, oracle), params)
+        else:
+            _check_extras(learner, params)
         callback = params["callback"]
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable or None, not {callback!r}")
@@ -90,12 +94,18 @@ class Settings:
         )
 
     def settled(self, graphs: Sequence[Graph]) -> Settings:
-        """The same with what ``oracle="auto"`` stands for on these graphs."""
-        if self.oracle != AUTO:
-            return self
-        oracle = oracle_for(graphs, self.learner)
-        learner, nonnegative = learner_for(self.learner, oracle), sign_rule_for(self.nonnegative, oracle)
+        """The same with what "auto" stands for on these graphs. Raises ValueError where they have cliques that learner
+        or oracle do not take.
+        """
+        cliques = any(g.cliques for g in graphs)
+        oracle = oracle_for(graphs, self.learner) if self.oracle == AUTO else self.oracle
+        learner = learner_for(self.learner, oracle, cliques)
+        nonnegative = sign_rule_for(self.nonnegative, oracle)
         check_pair(learner, oracle, nonnegative)
+        if cliques:
+            check_cliques(learner, oracle)
+        if self.checkpoint is not None and learner != "primal-dual":
+            raise ValueError(_CHECKPOINT.format(learner))
         return replace(self, oracle=oracle, learner=learner, nonnegative=nonnegative)
 
     def draw_seed(self) -> int:
@@ -109,7 +119,7 @@ def _check_extras(learner: str, params: Mapping[str, Any]) -> None:
     """What only one learner understands."""
     checkpoint = params["checkpoint"]
     if checkpoint is not None and learner != "primal-dual":
-        raise ValueError(f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None")
+        raise ValueError(_CHECKPOINT.format(learner))
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint={checkpoint!r} must be a path or None")
     if params["eps"] is not None and learner != "cutting-plane":

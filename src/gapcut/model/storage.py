@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -14,8 +14,9 @@ import numpy as np
 from gapcut import __version__
 from gapcut.certificates import Certificate
 from gapcut.features import FeaturePipeline
+from gapcut.inference import CliqueWeights
 from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, read_container, write_container
+from gapcut.model.container import ModelFileError, read_container
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.typing import AnyArray
@@ -24,11 +25,13 @@ FORMAT = 1
 """Version of the file format; a reader refuses versions it does not know."""
 
 _PIPELINE = "pipeline."
+_CLIQUE = ("clique_tuples", "clique_weights")
 _SCALARS = (bool, int, float, str)
 
 
-def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> None:
-    """Write a model with the constructor parameters of its estimator.
+def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Arrays and document of a model with the constructor parameters of its estimator, for a file of its own or a part
+    of a larger one.
 
     Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their
     defaults. Raises ValueError for labels that are not int, str, bool or float.
@@ -47,33 +50,37 @@ def write_model(path: Path, model: FittedModel, params: Mapping[str, Any]) -> No
         "data": _fields(model.data),
         "pipeline": pipeline,
     }
-    tensors = {"unary": model.unary, "pairwise": model.pairwise}
-    write_container(
-        path, {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
-    )
+    tensors = {"unary": model.unary, "pairwise": model.pairwise, **clique_tensors(model.cliques)}
+    return {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
 
 
 def read_model(path: Path) -> tuple[FittedModel, dict[str, Any]]:
     """The model and the parameters in a file.
 
-    Raises ModelFileError for any file that :func:`write_model` could not have written.
+    Raises ModelFileError for any file that :func:`pack_model` does not make.
     """
     arrays, document = read_container(path)
+    if "kind" in document:
+        raise ModelFileError(
+            f"{path}: this is a model of {document['kind']!s:.20}, not of graphs: use gapcut label"
+        )
     version = document.get("format")
     if version != FORMAT or isinstance(version, bool):
         raise ModelFileError(
             f"{path}: format version {str(version)[:40]} is not readable by gapcut {__version__}, which "
             f"knows version {FORMAT}: update gapcut"
         )
-    with _blame(path):
-        return _assemble(arrays, document)
+    with blame(path):
+        return unpack_model(arrays, document)
 
 
-def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[FittedModel, dict[str, Any]]:
+def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[FittedModel, dict[str, Any]]:
+    """What :func:`pack_model` packed; raises ValueError, TypeError and others for anything else: see :func:`blame`."""
     params = _expect(document, "params", dict)
     coder = _read_classes(_expect(document, "classes", list), _expect(document, "dtype", str))
     state = {name.removeprefix(_PIPELINE): a for name, a in arrays.items() if name.startswith(_PIPELINE)}
-    extra = sorted(set(arrays) - {"unary", "pairwise"} - {_PIPELINE + name for name in state})
+    known = {"unary", "pairwise", *clique_names(arrays)} | {_PIPELINE + name for name in state}
+    extra = sorted(set(arrays) - known)
     if extra:
         raise ValueError(f"unknown array {extra[0]!r}")
     pipeline = FeaturePipeline.from_state(state, _expect(document, "pipeline", dict))
@@ -83,6 +90,7 @@ def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[Fi
         pipeline=pipeline,
         unary=_weights(arrays, "unary", (n_labels, node_dim)),
         pairwise=_weights(arrays, "pairwise", (n_labels, n_labels, edge_dim)),
+        cliques=_read_cliques(arrays, pipeline, n_labels),
         certificate=_read_certificate(_expect(document, "certificate", dict)),
         history=tuple(_read_record(row) for row in _expect(document, "history", list)),
         data=_read_summary(_expect(document, "data", dict)),
@@ -92,7 +100,7 @@ def _assemble(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple[Fi
 
 
 @contextmanager
-def _blame(path: Path) -> Iterator[None]:
+def blame(path: Path) -> Iterator[None]:
     """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
     every room.
     """
@@ -124,6 +132,39 @@ def _weights(arrays: Mapping[str, AnyArray], name: str, shape: tuple[int, ...]) 
     if not np.isfinite(array).all():
         raise ValueError(f"array {name!r} has entries that are NaN or infinite")
     return array
+
+
+def clique_tensors(cliques: Sequence[CliqueWeights]) -> dict[str, AnyArray]:
+    """The arrays of all clique groups."""
+    return {
+        f"{name}.{g}": getattr(group, name.removeprefix("clique_"))
+        for g, group in enumerate(cliques)
+        for name in _CLIQUE
+    }
+
+
+def clique_names(arrays: Mapping[str, AnyArray]) -> list[str]:
+    """Those that could be theirs."""
+    return [name for name in arrays if name.rpartition(".")[0] in _CLIQUE]
+
+
+def _read_cliques(
+    arrays: Mapping[str, AnyArray], pipeline: FeaturePipeline, n_labels: int
+) -> tuple[CliqueWeights, ...]:
+    names, orders = pipeline.clique_names, pipeline.raw_columns.orders
+    if len(clique_names(arrays)) != len(_CLIQUE) * len(names):
+        raise ValueError("the weights of cliques do not fit the clique groups of the feature steps")
+    groups = []
+    for g, (columns, order) in enumerate(zip(names, orders, strict=True)):
+        tuples = arrays[f"clique_tuples.{g}"]
+        if tuples.dtype != np.int64 or tuples.ndim != 2 or tuples.shape[1] != order:
+            raise ValueError(f"array 'clique_tuples.{g}' is no table of tuples of {order} labels")
+        if ((tuples < 0) | (tuples >= n_labels)).any() or len(np.unique(tuples, axis=0)) < len(tuples):
+            raise ValueError(f"array 'clique_tuples.{g}' holds an illegal label or a tuple twice")
+        groups.append(
+            CliqueWeights(tuples, _weights(arrays, f"clique_weights.{g}", (len(tuples), len(columns))))
+        )
+    return tuple(groups)
 
 
 def _class_list(classes: AnyArray) -> list[Any]:
@@ -195,7 +236,8 @@ def _read_record(row: Any) -> Record:
 
 def _read_summary(given: dict[str, Any]) -> DataSummary:
     summary = DataSummary(**given)
-    if not all(type(v) is int and v >= 0 for v in (summary.graphs, summary.nodes, summary.edges)):
+    counts = (summary.graphs, summary.nodes, summary.edges, summary.cliques)
+    if not all(type(v) is int and v >= 0 for v in counts):
         raise ValueError("the training data's sizes are no counts")
     if not isinstance(summary.fingerprint, str):
         raise ValueError("the training data's fingerprint is no text")

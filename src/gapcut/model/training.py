@@ -11,6 +11,7 @@ import numpy as np
 from gapcut.certificates import Certificate
 from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
+from gapcut.inference import CliqueWeights
 from gapcut.learners import Block, CuttingPlane, FrankWolfe, PrimalDual, Subgradient
 from gapcut.learners.base import Learner, LearnResult
 from gapcut.model.domain import WeightShape, weight_box
@@ -29,13 +30,15 @@ from gapcut.typing import FloatArray, IntArray
 class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
-    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph.
+    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph; ``tuples`` for each clique
+    group the (T, d) label codes that get weights.
     """
 
     graphs: tuple[Graph, ...]
     codes: tuple[IntArray, ...]
     coder: LabelCoder
     pipeline: FeaturePipeline
+    tuples: tuple[IntArray, ...] = ()
 
 
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
@@ -53,10 +56,14 @@ def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
         incidence=settings.incidence,
         intercept=settings.intercept,
     )
-    return labelled_part(pipeline.fit_transform(graphs), coder, pipeline)
+    ready = pipeline.fit_transform(graphs)
+    tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
+    return labelled_part(ready, coder, pipeline, tuples)
 
 
-def labelled_part(ready: Iterable[Graph], coder: LabelCoder, pipeline: FeaturePipeline) -> TrainingSet:
+def labelled_part(
+    ready: Iterable[Graph], coder: LabelCoder, pipeline: FeaturePipeline, tuples: Iterable[IntArray] = ()
+) -> TrainingSet:
     """The labelled nodes of model-ready graphs. Graphs without any are left out."""
     parts, codes = [], []
     for i, graph in enumerate(ready):
@@ -67,7 +74,7 @@ def labelled_part(ready: Iterable[Graph], coder: LabelCoder, pipeline: FeaturePi
             codes.append(code[labelled])
     if not parts:
         raise ValueError("no node of any graph has a label: give labels to fit")
-    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline)
+    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline, tuple(tuples))
 
 
 def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
@@ -81,6 +88,8 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         free_pairwise=takes_any_sign(settings.oracle),
         oracle=settings.oracle,
     )
+    groups = zip(data.tuples, data.graphs[0].cliques, strict=True)
+    more = sum(len(tuples) * group.dim for tuples, group in groups)
     return learning_problem(
         data.graphs,
         data.codes,
@@ -88,8 +97,9 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         C=settings.C,
         loss_scale=settings.loss_scale,
         class_weight=class_weights(settings.class_weight, data),
-        lower=lower,
-        upper=upper,
+        lower=np.append(lower, np.zeros(more)),
+        upper=np.append(upper, np.full(more, np.inf)),
+        tuples=data.tuples,
     )
 
 
@@ -215,6 +225,10 @@ def fitted(
         pipeline=data.pipeline,
         unary=unary,
         pairwise=pairwise,
+        cliques=tuple(
+            CliqueWeights(tuples, weights)
+            for tuples, weights in zip(data.tuples, problem.clique_weights(result.weights), strict=True)
+        ),
         certificate=Certificate.of(result, solves),
         history=result.history,
         data=summary(data, problem),
@@ -226,4 +240,4 @@ def fitted(
 def summary(data: TrainingSet, problem: LearningProblem) -> DataSummary:
     """Counts and fingerprint."""
     counts = (len(data.graphs), sum(g.n_nodes for g in data.graphs), sum(g.n_edges for g in data.graphs))
-    return DataSummary(*counts, fingerprint=problem.fingerprint)
+    return DataSummary(*counts, problem.fingerprint, sum(g.n_cliques for g in data.graphs))

@@ -11,10 +11,10 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 
-from gapcut.data import Graph
+from gapcut.data import CliqueSet, Graph
 from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
 from gapcut.problem import LearningProblem
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import FloatArray, Int32Array, IntArray
 
 LARGEST = 18
 """Indicators (nodes times labels) of the largest graph that is enumerated."""
@@ -31,6 +31,7 @@ class _Example:
     edge_features: FloatArray
     truth: FloatArray
     loss: FloatArray
+    cliques: tuple[CliqueSet, ...]
 
 
 class BruteOracle:
@@ -52,6 +53,7 @@ class BruteOracle:
         losses: Sequence[FloatArray],
     ) -> None:
         self._problem = problem
+        self._tuples = [group.tuples for group in problem.core.cliques]
         self._examples = []
         for i, (graph, code, loss) in enumerate(zip(graphs, codes, losses, strict=True)):
             if graph.n_nodes * problem.n_labels > LARGEST:
@@ -61,7 +63,9 @@ class BruteOracle:
                 )
             dense = graph.node_features.toarray() if sp.issparse(graph.node_features) else graph.node_features
             truth = np.eye(problem.n_labels)[code]
-            self._examples.append(_Example(dense, graph.edges, graph.edge_features, truth, loss))
+            self._examples.append(
+                _Example(dense, graph.edges, graph.edge_features, truth, loss, graph.cliques)
+            )
 
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
@@ -70,7 +74,7 @@ class BruteOracle:
         at.
         """
         chosen = range(len(self._examples)) if graphs is None else graphs
-        found = [self._solve(self._examples[i], *self._problem.expand(w)) for i in chosen]
+        found = [self._solve(self._examples[i], np.asarray(w)) for i in chosen]
         return OraclePlanes(
             np.array([plane for plane, _, _ in found]).reshape(len(found), self._problem.dim),
             np.array([loss for _, loss, _ in found]),
@@ -86,10 +90,9 @@ class BruteOracle:
             float(np.nextafter(each.bounds.mean(), np.inf)),
         )
 
-    def _solve(
-        self, example: _Example, unary: FloatArray, pairwise: FloatArray
-    ) -> tuple[FloatArray, float, float]:
+    def _solve(self, example: _Example, w: FloatArray) -> tuple[FloatArray, float, float]:
         """Plane, loss and bound of one graph."""
+        unary, pairwise = self._problem.expand(w)
         a = example.nodes @ unary.T + example.loss[:, None] * (1.0 - 2.0 * example.truth)
         b = np.einsum("ed,kld->ekl", example.edge_features, pairwise)
         z = np.array(list(product((0.0, 1.0), repeat=a.size))).reshape(-1, *a.shape)
@@ -97,13 +100,19 @@ class BruteOracle:
         values = np.einsum("zuk,uk->z", z, a) + np.einsum(
             "zek,zel,ekl->z", z[:, tail], z[:, head], b, optimize=True
         )
+        magnitude = np.abs(a).sum() + np.abs(b).sum()
+        for cliques, tuples, weights in zip(
+            example.cliques, self._tuples, self._problem.clique_weights(w), strict=True
+        ):
+            potentials = cliques.features @ weights.T
+            values += np.einsum("zct,ct->z", _chosen(z, cliques.nodes, tuples), potentials)
+            magnitude += np.abs(potentials).sum()
         best = z[int(np.argmax(values))]
         plane = self._feature_map(example, example.truth) - self._feature_map(example, best)
         loss = float(example.loss @ np.abs(best - example.truth).sum(axis=1))
-        weights = self._problem.compact(unary, pairwise)
-        value = loss - float(plane @ weights)
-        terms = a.size + b.size + len(weights) + 8
-        magnitude = np.abs(a).sum() + np.abs(b).sum() + loss + float(np.abs(plane) @ np.abs(weights))
+        value = loss - float(plane @ w)
+        terms = a.size + b.size + len(w) + sum(len(c) for c in example.cliques) + 8
+        magnitude += loss + float(np.abs(plane) @ np.abs(w))
         rounding = 4.0 * terms * np.finfo(np.float64).eps * float(magnitude)
         return plane, loss, max(0.0, value) + rounding
 
@@ -111,4 +120,16 @@ class BruteOracle:
         """Psi(x, z), compact."""
         tail, head = example.edges[:, 0], example.edges[:, 1]
         pairs = np.einsum("ek,el,ed->kld", z[tail], z[head], example.edge_features)
-        return self._problem.compact(z.T @ example.nodes, pairs)
+        rest = [
+            _chosen(z, cliques.nodes, tuples).T @ cliques.features
+            for cliques, tuples in zip(example.cliques, self._tuples, strict=True)
+        ]
+        return self._problem.compact(z.T @ example.nodes, pairs, rest)
+
+
+def _chosen(z: FloatArray, nodes: IntArray, tuples: Int32Array) -> FloatArray:
+    """(..., M, T) which label tuples ``z`` (..., V, K) has switched on at which cliques: products of d entries."""
+    out = np.ones((*z.shape[:-2], len(nodes), len(tuples)))
+    for members, labels in zip(nodes.T, tuples.T, strict=True):
+        out *= z[..., members[:, None], labels[None, :]]
+    return out

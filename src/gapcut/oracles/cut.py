@@ -16,11 +16,12 @@ class CutOracle:
     """``max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z))`` over ``z in {0,1}^{V x K}``, exactly (the paper, 3.2).
 
     The sum-to-one constraint is dropped, so with pairwise weights and edge features >= 0 the problem is a maximum
-    closure: persistency first, then one integer min cut for each component that is left. Rounding to integers and
+    closure: persistency first, then one integer min cut for each component that is left. A clique adds one item for
+    each of its label tuples that has weight, won only together with all its members. Rounding to integers and
     floating point are paid for in the bounds.
 
-    Raises ``ValueError`` for a negative edge feature (naming graph, edge and feature) and for a box that allows
-    negative pairwise weights.
+    Raises ``ValueError`` for a negative feature of an edge or clique (naming graph, edge and feature) and for a box
+    that allows negative pairwise or clique weights.
 
     ``persistency=False`` sends every variable to the cut, to measure what persistency saves; answers are as good.
     """
@@ -30,11 +31,10 @@ class CutOracle:
     solves: ProblemName = "relaxed binary"
 
     def __init__(self, problem: LearningProblem, n_threads: int = 1, *, persistency: bool = True) -> None:
-        pairwise = problem.lower[problem.unary_count :]
-        if np.any(pairwise < 0.0):
+        if np.any(problem.lower[problem.unary_count :] < 0.0):
             raise ValueError(
-                "oracle='cut' is exact only for pairwise weights >= 0, but the weight domain allows negative ones: "
-                "use nonnegative='pairwise', or freeze those weights at a value >= 0"
+                "oracle='cut' is exact only for pairwise and clique weights >= 0, but the weight domain allows "
+                "negative ones: use nonnegative='pairwise', or freeze those weights at a value >= 0"
             )
         self._problem = problem
         self._native = _core.CutOracle(problem.core, n_threads)
@@ -50,8 +50,15 @@ class CutOracle:
         )
         return OraclePlanes(planes, losses, bounds)
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        plane, loss, bound, _ = self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left)
+    def total(
+        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
+    ) -> OracleTotal:
+        """``start`` holds arc shares near the best ones for these weights: they leave little for the flow to do,
+        and change nothing of the answer's value.
+        """
+        plane, loss, bound, _ = self._native.total(
+            np.ascontiguousarray(w, dtype=np.float64), time_left, start
+        )
         return OracleTotal(plane, loss, bound)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:

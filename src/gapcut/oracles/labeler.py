@@ -59,8 +59,9 @@ class TrwsOracle(_Labeler):
     """The same on any graph by TRW-S (Kolmogorov 2006): a labeling, and a bound that is proven whatever the gap.
 
     ``max_sweeps``, ``tolerance``, ``patience`` and ``least_progress`` as in ``gapcut.solve(method="trws")``;
-    message passing starts anew at every call, so that answers depend on the weights alone. Forests are solved
-    exactly.
+    ``warm``: message passing on a graph goes on from the messages of its last call, which costs fewer sweeps while
+    the weights move little; answers then depend on the calls before, but not on the number of threads, and every
+    bound is proven all the same. False: it starts anew at every call. Forests are solved exactly.
     """
 
     exact = False
@@ -70,12 +71,15 @@ class TrwsOracle(_Labeler):
         problem: LearningProblem,
         n_threads: int = 1,
         *,
-        max_sweeps: int = 30,
+        max_sweeps: int = 8,
         tolerance: float = 1e-6,
-        patience: int = 6,
+        patience: int = 4,
         least_progress: float = 1e-2,
+        warm: bool = True,
     ) -> None:
         super().__init__(
             problem,
-            _core.message_labeler(problem.core, n_threads, max_sweeps, tolerance, patience, least_progress),
+            _core.message_labeler(
+                problem.core, n_threads, max_sweeps, tolerance, patience, least_progress, warm
+            ),
         )

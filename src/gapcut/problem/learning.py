@@ -23,9 +23,9 @@ class LearningProblem:
     r"""``min_w 1/2 |w|^2 + C/n sum_i max_z [Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]`` over a box.
 
     Weights are compact vectors of length ``dim``: the coordinates of
-    ``[unary (K, Dn) | pairwise (K, K, De)]`` that can differ from zero. ``lower`` and ``upper`` hold the box,
-    one entry a coordinate: (-inf, inf) is free, (0, inf) sign constrained (the set P of the paper), (v, v)
-    frozen at v.
+    ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]`` that can differ from zero.
+    ``lower`` and ``upper`` hold the box, one entry a coordinate: (-inf, inf) is free, (0, inf) sign
+    constrained (the set P of the paper), (v, v) frozen at v.
 
     The dual of any set of planes ``h_t, d_t`` needs only the box (Eq. 21 of the supplement): with
     ``x = sum a_t h_t``, ``w = clamp(x)`` and the dual value is ``sum a_t d_t - conjugate(x)``.
@@ -63,21 +63,37 @@ class LearningProblem:
         w = self.clamp(x)
         return float(w @ x - 0.5 * (w @ w))
 
+    @property
+    def has_cliques(self) -> bool:
+        """Whether there are terms over more than two nodes."""
+        return bool(self.core.cliques)
+
     def expand(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``."""
+        """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``; see also :meth:`clique_weights`."""
         core = self.core
-        full = np.zeros(core.full_dim)
-        full[core.coordinates] = w
+        full = self._full(w)
         split = core.n_labels * core.node_dim
         return (
             full[:split].reshape(core.n_labels, core.node_dim),
-            full[split:].reshape(core.n_labels, core.n_labels, core.edge_dim),
+            full[split : core.pairwise_end].reshape(core.n_labels, core.n_labels, core.edge_dim),
         )
 
-    def compact(self, unary: AnyArray, pairwise: AnyArray) -> FloatArray:
-        """Inverse of :meth:`expand`; values outside the coordinates in use are dropped."""
-        full = np.concatenate([np.ravel(unary), np.ravel(pairwise)]).astype(np.float64)
+    def clique_weights(self, w: FloatArray) -> tuple[FloatArray, ...]:
+        """The rest of the compact weights: (T, D) of each clique group."""
+        groups = self.core.cliques
+        ends = self.core.pairwise_end + np.cumsum([g.n_tuples * g.dim for g in groups], dtype=np.int64)
+        parts = np.split(self._full(w)[self.core.pairwise_end :], ends[:-1] - self.core.pairwise_end)
+        return tuple(part.reshape(g.n_tuples, g.dim) for part, g in zip(parts, groups, strict=False))
+
+    def compact(self, unary: AnyArray, pairwise: AnyArray, cliques: Sequence[AnyArray] = ()) -> FloatArray:
+        """Inverse of :meth:`expand` and :meth:`clique_weights`; values outside the coordinates in use are dropped."""
+        full = np.concatenate([np.ravel(part) for part in (unary, pairwise, *cliques)]).astype(np.float64)
         return full[self.core.coordinates]
+
+    def _full(self, w: FloatArray) -> FloatArray:
+        full = np.zeros(self.core.full_dim)
+        full[self.core.coordinates] = w
+        return full
 
     def with_C(self, C: float) -> LearningProblem:
         """The same data and box at another trade-off."""
@@ -91,9 +107,7 @@ class LearningProblem:
         """
         core = self.core
         mean = core.absolute_feature_sums().mean(axis=0)
-        node, edge = mean[: core.node_dim], mean[core.node_dim :]
-        full = np.concatenate([np.tile(node, core.n_labels), np.tile(edge, core.n_labels**2)])
-        return np.asarray(full[core.coordinates])
+        return np.asarray(mean[core.feature_columns()[core.coordinates]])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -101,7 +115,8 @@ class LearningProblem:
         core = self.core
         digest = hashlib.sha256(repr((core.n_graphs, core.n_labels, self.loss_scale, core.full_dim)).encode())
         parts = (core.node_offset, core.edge_offset, core.coordinates, self.lower, self.upper)
-        for part in (*parts, core.true_feature_sum(), core.absolute_feature_sums()):
+        cliques = [part for g in core.cliques for part in (g.offset, g.tuples)]
+        for part in (*parts, *cliques, core.true_feature_sum(), core.absolute_feature_sums()):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 
@@ -126,14 +141,19 @@ def learning_problem(
     class_weight: FloatArray | None = None,
     lower: FloatArray | None = None,
     upper: FloatArray | None = None,
+    tuples: Sequence[IntArray] = (),
 ) -> LearningProblem:
     """Pack model-ready graphs whose every node is labelled.
 
     ``labels``: one (V,) integer array a graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies
-    the loss weight of the nodes of each class. ``lower``, ``upper``: (full_dim,) box over
-    ``[unary (K, Dn) | pairwise (K, K, De)]``; default: unary free, pairwise non-negative.
+    the loss weight of the nodes of each class. ``tuples``: for each clique group of the graphs the (T, d) label codes
+    that get weights. ``lower``, ``upper``: (full_dim,) box over
+    ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]``; default: unary free, all others
+    non-negative.
     """
-    core = pack(graphs, labels, n_labels=n_labels, loss_scale=loss_scale, class_weight=class_weight)
+    core = pack(
+        graphs, labels, n_labels=n_labels, loss_scale=loss_scale, class_weight=class_weight, tuples=tuples
+    )
     unary = core.n_labels * core.node_dim
     if lower is None:
         lower = np.concatenate([np.full(unary, -np.inf), np.zeros(core.full_dim - unary)])
@@ -146,15 +166,14 @@ def learning_problem(
 
 
 def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:
-    """All but the pairwise coordinates that are zero at every optimum.
+    """All but the pairwise and clique coordinates that are zero at every optimum.
 
-    With non-negative edge features, a coordinate that no true joint feature map shows has ``h <= 0`` in every
+    With non-negative features, a coordinate that no true joint feature map shows has ``h <= 0`` in every
     plane, so a lower bound of 0 keeps its weight at 0 (formulation, section 4).
     """
     unary = core.n_labels * core.node_dim
     never_true = core.true_feature_sum() == 0.0
     never_true[:unary] = False
-    nonnegative = np.ones(core.full_dim, dtype=bool)
-    nonnegative[unary:] = np.tile(core.nonnegative_edge_columns(), core.n_labels**2)
+    nonnegative = core.nonnegative_columns()[core.feature_columns()]
     at_zero = (lower == 0.0) & ((upper == 0.0) | (never_true & nonnegative))
     return np.flatnonzero(~at_zero).astype(np.int32)

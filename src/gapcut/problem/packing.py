@@ -22,8 +22,9 @@ def pack(
     n_labels: int,
     loss_scale: float,
     class_weight: FloatArray | None = None,
+    tuples: Sequence[IntArray] = (),
 ) -> _core.Problem:
-    """Stack graphs and their labels.
+    """Stack graphs and their labels; ``tuples``: for each clique group the (T, d) codes that get weights.
 
     The loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14).
     """
@@ -44,6 +45,21 @@ def pack(
         np.ascontiguousarray(edges[:, 1], dtype=np.int32),
         np.ascontiguousarray(stacked, dtype=np.int32),
         np.concatenate(loss),
+        [clique_group(graphs, g, codes, node_offset) for g, codes in enumerate(tuples)],
+    )
+
+
+def clique_group(
+    graphs: Sequence[Graph], group: int, tuples: IntArray, node_offset: IntArray
+) -> _core.CliqueGroup:
+    """One clique group of some graphs, stacked."""
+    sets = [g.cliques[group] for g in graphs]
+    members = np.concatenate([s.nodes + start for s, start in zip(sets, node_offset[:-1], strict=True)])
+    return _core.CliqueGroup.make(
+        row_matrix([s.features for s in sets]),
+        np.cumsum([0, *map(len, sets)], dtype=np.int64),
+        np.ascontiguousarray(members, dtype=np.int32),
+        np.ascontiguousarray(tuples, dtype=np.int32),
     )
 
 

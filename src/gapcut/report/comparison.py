@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapcut.comparison.folds import Comparison, Row
-from gapcut.report.figures import _BLUE, _GREY, _INK, _ORANGE, _new_figure, _plain_log_ticks, _quiet
+from gapcut.report.figures import _BLUE, _GREY, _INK, _ORANGE, _plain_log_ticks, _quiet, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy and training time") -> Figure:
     """Means with the spread over folds; blue: certified in every fold, orange: a proven gap, grey: nothing proven."""
     rows = comparison.rows
-    figure = _new_figure(10.0, 1.7 + 0.42 * len(rows))
+    figure = new_figure(10.0, 1.6 + 0.31 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True)
-    for axes, column, scale in ((left, "accuracy", 100.0), (right, "seconds", 1.0)):
+    for axes, column, scale in ((left, "accuracy", 100.0), (right, "cpu_seconds", 1.0)):
         _quiet(axes)
         axes.grid(True, axis="x", color="#e6e6e6", linewidth=0.8)
         axes.set_axisbelow(True)
@@ -27,8 +27,8 @@ def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy an
     left.set_yticks(range(len(rows)), [row.contender.name for row in rows], fontsize=9)
     left.set_ylim(len(rows) - 0.5, -0.5)
     left.set_xlabel("accuracy in %")
-    right.set_xlabel("training seconds a fold")
-    seconds = [row.mean("seconds") for row in rows if row.mean("seconds") > 0]
+    right.set_xlabel("training CPU seconds a fold")
+    seconds = [row.mean("cpu_seconds") for row in rows if row.mean("cpu_seconds") > 0]
     if seconds:
         right.set_xscale("log")
         _plain_log_ticks(right.xaxis, lambda value: f"{value:g}", min(seconds), max(seconds))

@@ -27,7 +27,8 @@ _BLUE, _ORANGE, _GREY, _INK = (
 )  # Okabe & Ito: safe for colour-blind readers
 
 
-def _new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, without pyplot's global state."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ def confusion_figure(scores: Scores, title: str = "Confusion matrix") -> Figure:
     support = scores.confusion.sum(axis=1, keepdims=True)
     share = np.divide(scores.confusion, support, out=np.zeros_like(scores.confusion), where=support > 0)
     side = min(14.0, max(4.2, 1.6 + 0.68 * size))
-    figure = _new_figure(side + 1.2, side)
+    figure = new_figure(side + 1.2, side)
     axes = figure.add_subplot()
     image = axes.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0)
     font = 10 if size <= 8 else 8.5 if size <= 13 else 7
@@ -74,7 +75,7 @@ def confusion_figure(scores: Scores, title: str = "Confusion matrix") -> Figure:
 def convergence_figure(history: Sequence[Record], title: str = "Convergence") -> Figure:
     """Proven upper and lower bound of the objective against seconds, and the relative gap below."""
     records = [r for r in history if np.isfinite(r.upper)]
-    figure = _new_figure(7.5, 5.6)
+    figure = new_figure(7.5, 5.6)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     for axes in (top, bottom):
         _quiet(axes)
@@ -123,13 +124,13 @@ def weights_figure(
     shown = [int(d) for d in np.argsort(-strength, kind="stable")[:most] if strength[d] > 0]
     title = f"{title}\n{np.count_nonzero(pairwise):,} of {pairwise.size:,} weights are not zero"
     if not shown:
-        figure = _new_figure(5.0, 2.0)
+        figure = new_figure(5.0, 2.0)
         figure.suptitle(title, fontsize=12)
         return figure
     columns = min(3, len(shown))
     rows = -(-len(shown) // columns)
     side = min(6.0, max(2.6, 1.3 + 0.27 * len(names)))
-    figure = _new_figure(side * columns + 1.4, side * rows + 0.9)
+    figure = new_figure(side * columns + 1.4, side * rows + 0.9)
     grid = figure.subplots(rows, columns, squeeze=False)
     engine: Any = figure.get_layout_engine()
     engine.set(h_pad=0.08, w_pad=0.06)

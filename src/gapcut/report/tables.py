@@ -135,3 +135,26 @@ def strongest_pairs(
         if pairwise[k, m, d] != 0.0:
             rows.append(PairWeight(labels[k], labels[m], edge_names[d], float(pairwise[k, m, d])))
     return rows
+
+
+@dataclass(frozen=True)
+class TupleWeight:
+    """One weight of a clique group: how much a clique's ``feature`` speaks for these labels of its nodes."""
+
+    group: int
+    labels: tuple[object, ...]
+    feature: str
+    weight: float
+
+
+def strongest_tuples(
+    cliques: Sequence[tuple[AnyArray, FloatArray]], names: Sequence[Sequence[str]], count: int
+) -> list[TupleWeight]:
+    """The ``count`` largest weights of all clique groups, strongest first, zeros left out. ``cliques``: (T, d) labels
+    and (T, D) weights of each group."""
+    rows = [
+        TupleWeight(g, tuple(tuples[t].tolist()), columns[d], float(weights[t, d]))
+        for g, ((tuples, weights), columns) in enumerate(zip(cliques, names, strict=True))
+        for t, d in np.argwhere(weights != 0.0)
+    ]
+    return sorted(rows, key=lambda row: -abs(row.weight))[:count]

@@ -100,7 +100,7 @@ class TrainedForest:
         ids = np.asarray(segments, dtype=np.int64)
         if ids.shape != (scene.n_points,):
             raise ValueError(f"{scene.n_points} points but segments of shape {ids.shape}")
-        rows = _at_most(ids, per_segment, np.random.default_rng(seed))
+        rows = at_most(ids, per_segment, np.random.default_rng(seed))
         return segment_means(self.probabilities(scene, rows), ids[rows], n_segments)
 
 
@@ -147,7 +147,7 @@ def _even_shares(have: list[int], wanted: int) -> list[int]:
     return shares
 
 
-def _at_most(ids: IntArray, n: int | None, rng: np.random.Generator) -> IntArray:
+def at_most(ids: IntArray, n: int | None, rng: np.random.Generator) -> IntArray:
     """Rows with an id, at most ``n`` random ones of each."""
     inside = np.flatnonzero(ids >= 0)
     if n is None or not len(inside):

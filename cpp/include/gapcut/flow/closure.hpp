@@ -1,5 +1,6 @@
 // Exact maximisation of  sum_i a_i z_i + sum_(i,j) b_ij z_i z_j  over z in {0,1}^n, with all b >= 0 (formulation,
-// section 2): a maximum closure, one minimum cut.
+// section 2): a maximum closure, one minimum cut. Terms over more variables, g z_i z_j ... z_m with g >= 0, get a variable
+// s of their own: g s (z_i + ... + z_m - (d - 1)), whose maximum over s is the term (section 6).
 //
 // Coefficients come as doubles and are rounded once to 64-bit integers at a power-of-two scale; everything after
 // that, the persistency rules as well as the cut, is exact integer arithmetic. So the labeling is a maximiser of the
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gapcut/flow/max_flow.hpp"
@@ -40,7 +42,15 @@ public:
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_variables);
     void set_gain(std::int32_t i, double a) { gain_[i] = a; }
-    void add_pair(std::int32_t i, std::int32_t j, double b) { pairs_.push_back({i, j, b}); }
+    // b >= 0. `share` in [0, 1] is the part of b that the network starts with at i, the rest at j: a split near the best
+    // one (oracle/share_bound.hpp) leaves little to flow; the maximum is the same for any.
+    void add_pair(std::int32_t i, std::int32_t j, double b, float share = 0.5F) {
+        pairs_.push_back({i, j, b});
+        share_.push_back(share);
+    }
+
+    // g >= 0 times the product of these variables, which are distinct.
+    void add_clique(std::span<const std::int32_t> members, double g);
 
     // Throws std::overflow_error if the coefficients do not sum to a finite number.
     void solve();
@@ -56,7 +66,12 @@ private:
     };
     struct Neighbour {
         std::int32_t node;
+        float share;  // of b, at the node whose neighbour this is
         std::int64_t b;
+    };
+    struct Item {
+        std::int32_t variable, others;  // the s of a clique, and d - 1
+        double g;
     };
     enum State : std::uint8_t { kOut = 0, kIn = 1, kOpen = 2 };
 
@@ -70,9 +85,11 @@ private:
     template <class F>
     void for_core_pairs(std::int32_t i, F&& f) const;
 
-    std::int32_t n_ = 0;
+    std::int32_t n_ = 0, n_given_ = 0;  // with and without the variables of cliques
     std::vector<double> gain_;
     std::vector<Pair> pairs_;
+    std::vector<float> share_;              // of pairs_
+    std::vector<Item> items_;
     std::vector<std::int64_t> low_, high_;  // a_i plus the b of neighbours in Lower, in Upper
     std::vector<std::int64_t> first_;
     std::vector<Neighbour> neighbours_;

@@ -23,12 +23,14 @@ public:
     Buffer() = default;
     explicit Buffer(std::int64_t size);
     double* data() const { return data_.get(); }
+    std::int64_t size() const { return size_; }
 
 private:
     struct Free {
         std::align_val_t align;
         void operator()(double* p) const { ::operator delete(p, align); }
     };
+    std::int64_t size_ = 0;
     std::unique_ptr<double, Free> data_{nullptr, Free{std::align_val_t{64}}};
 };
 

@@ -36,6 +36,11 @@ struct TrwsResult {
 // after them, and end at the optimum of the linear relaxation to about 0.05 %. Bounds come from sharp sweeps only.
 // Forests are solved exactly. stop() is asked every few milliseconds; the result is valid whenever it strikes.
 // Requires check(energy) and no entry but finite ones and +inf.
-TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop = {});
+//
+// With `messages`, message passing goes on from those that an earlier call left there (empty, or of another size: from
+// zero) and leaves its own; bounds hold for any messages. They fit energies with the same label counts and edges in the
+// same order, whose entries must then be finite, and small enough that sums with the old messages stay finite.
+TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop = {},
+                std::vector<double>* messages = nullptr);
 
 }  // namespace gapcut::infer

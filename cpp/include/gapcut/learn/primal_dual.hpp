@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "gapcut/oracle/share_bound.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
@@ -61,6 +62,7 @@ public:
     std::int64_t iterations() const;
     std::vector<double> weights() const;  // compact, inside the box, zeros exact
     std::vector<float> labels() const;    // (N, K) z~ in [0,1]
+    ArcShares shares() const;             // d1, d2 of the active pairs, until the next advance(); for share_bound and the cut
     std::int64_t active_pairs() const;
     std::int64_t safe_since() const;  // iteration at which the monitor chose gamma = 1; -1 if never
     double residual() const;          // of the last iteration, in the metric

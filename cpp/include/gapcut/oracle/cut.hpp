@@ -1,6 +1,6 @@
 // The exact oracle of the relaxed binary problem (formulation, section 2): for each graph
 //     max over z in {0,1}^{V x K} of  Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z)),
-// one closure problem a graph. Needs pairwise weights >= 0 and edge features >= 0.
+// one closure problem a graph. Needs pairwise and clique weights >= 0, and features of edges and cliques >= 0.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "gapcut/flow/closure.hpp"
+#include "gapcut/oracle/share_bound.hpp"
+#include "gapcut/oracle/clique_terms.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
@@ -29,7 +31,7 @@ struct CutTotals {
 class CutOracle {
 public:
     // Keeps a reference: the problem must outlive the oracle and stay as it is. Throws std::invalid_argument naming the
-    // first negative edge feature.
+    // first negative feature of an edge or clique.
     explicit CutOracle(const Problem& problem, int threads);
     ~CutOracle();
     CutOracle(const CutOracle&) = delete;
@@ -42,7 +44,8 @@ public:
                                     const StopTest& stop = {});
 
     // Solves all graphs and averages. Sums run over fixed shards in index order: the bits do not depend on `threads`.
-    CutTotals total(std::span<const double> weights, const StopTest& stop = {});
+    // `shares` near the best split leave little for the flow to do; any split gives the same maximum.
+    CutTotals total(std::span<const double> weights, const StopTest& stop = {}, const ArcShares* shares = nullptr);
 
     // The maximisers themselves: for each named graph V * K bytes, row-major, concatenated.
     std::vector<std::uint8_t> labelings(std::span<const double> weights, std::span<const std::int32_t> graphs,
@@ -58,13 +61,16 @@ private:
 
     void check_graphs(std::span<const std::int32_t> graphs) const;
     CutAnswer solve(const struct SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
+                    const ArcShares* shares,
                     Scratch& scratch) const;
 
     static constexpr std::int64_t kShard = 8;  // graphs summed together by total()
 
     const Problem& problem_;
     int threads_;
-    std::vector<double> absolute_;  // absolute_feature_sums
+    CliqueTerms cliques_;
+    std::vector<double> absolute_;       // absolute_feature_sums
+    std::vector<std::int32_t> columns_;  // (dim(),) the column behind each weight
     std::vector<std::unique_ptr<Scratch>> scratch_;
 };
 

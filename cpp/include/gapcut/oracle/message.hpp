@@ -2,14 +2,28 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "gapcut/infer/trws.hpp"
 #include "gapcut/oracle/labeler.hpp"
 
 namespace gapcut {
 
-// Labelings are polished by ICM where the bound leaves a gap.
-std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings);
+// What message passing left behind for every graph: calls at weights that move little go on from there. A graph is
+// solved by one thread at a time.
+struct MessageStore {
+    struct Entry {
+        std::mutex busy;
+        std::vector<double> messages;
+        double scale = 0.0;  // sum of the magnitudes of the energy they were made for
+    };
+    explicit MessageStore(std::int64_t graphs) : of_graph(static_cast<std::size_t>(graphs)) {}
+    std::vector<Entry> of_graph;
+};
+
+// Labelings are polished by ICM where the bound leaves a gap. Without a store every call starts anew.
+std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings, std::shared_ptr<MessageStore> store);
 
 // The energy -(gains, tables) of one graph, over memory that this object owns.
 struct GraphEnergy {

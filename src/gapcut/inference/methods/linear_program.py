@@ -9,7 +9,7 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.inference.energy import Energy
-from gapcut.inference.external import linear, run_child
+from gapcut.inference.external import run_child
 from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.parts import Known, solve_parts
@@ -148,5 +148,7 @@ def _run(
         "member": member,
     }
     if len(costs) <= IN_PROCESS:
+        from gapcut.inference.external import linear  # scipy.optimize is slow to import, and few need it
+
         return linear.run(payload), float(scale)
     return run_child("linear", payload, clock.left), float(scale)

@@ -1,8 +1,9 @@
 """Arch bridges: open-spandrel deck arches and tied arches with hangers.
 
-Rise to span 1 : 4.5 to 1 : 6; ribs L/65 to L/50 deep; spandrel columns 6 to 8 m apart on deck arches; hangers 5 to 7 m
-apart on tied arches, ties about L/60 deep (Chen and Duan, Bridge Engineering Handbook, chapter Arch Bridges; FHWA steel
-bridge manuals give the same ranges).
+Rise to span about 1 : 4.4 to 1 : 5.3 on deck arches and ribs about L/58 deep; the built steel arches listed in
+Brockenbrough and Merritt, Structural Steel Designer's Handbook, section 14, have 1 : 4.7 to 1 : 6.3 and 1/58 to
+1/79 (the deepest for short spans, as ours are). Spandrel columns 6 to 8 m apart on deck arches, hangers 5 to 7 m
+apart on tied arches, ties about L/60 deep: typical, by eye.
 """
 
 from __future__ import annotations

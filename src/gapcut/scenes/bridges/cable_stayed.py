@@ -1,8 +1,9 @@
 """Cable-stayed bridges: one or two pylons (H, A, inverted Y), two planes of stays in a semi-fan or harp.
 
-Side spans 0.40 to 0.46 of the main span, pylons above the road 0.2 to 0.25 of the main span (two pylons) or 0.45 of the
-longer span (one), stays 7 to 10 m apart at the deck, edge girders L/120 to L/90 and at least 1.6 m deep, floor beams
-at most 5 m apart, stays of 0.2 m pipes (Walther, Cable Stayed Bridges; PTI Recommendations for Stay Cable Design).
+Side spans around 0.4 of the main span, where symmetric bridges are most economical (Svensson, Cable-Stayed
+Bridges, 2012); pylons above the road 0.2 to 0.25 of the main span (two pylons) or 0.45 of the longer span (one),
+stays 7 to 9 m apart at the deck, edge girders L/120 to L/90 and at least 1.6 m deep, floor beams at most 5 m
+apart, stays of 0.2 m pipes: typical, by eye.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Rigid frame bridges: slant-leg frames over a valley, and viaducts of concrete beam-and-column frames.
 
-Slant legs of steel: inclined 50 to 60 degrees, main span 1.6 to 2.2 times the side spans, girders haunched at the legs
-(depth L/35 in the span, L/22 at the legs; AASHTO LRFD table 2.5.2.6.3-1 gives 0.027 L for continuous I-beams, frames
-are a little slimmer). Viaducts: Japanese railway practice of frames with 3 or 4 spans of 8 to 11 m, columns of 0.8 to
-1.1 m, beams about L/9 deep, tie beams at mid-height where columns exceed 8 m, and short hung spans between the frames.
+Slant legs: girders L/32 deep in the span, haunched at the legs; AASHTO LRFD table 2.5.2.6.3-1 (8th ed.) asks for
+0.027 L of continuous steel I-beams, and says that depths may follow the stiffness where they vary. Legs inclined
+50 to 60 degrees, side spans of 0.58 to 0.66 of the main span: typical, by eye. Viaducts: after the look of
+Japanese railway viaducts, frames of 3 or 4 spans of 8 to 11 m, columns of 0.8 to 1.1 m, beams about L/9 deep, tie
+beams at mid-height where columns exceed 8 m, and short hung spans between the frames; all by eye.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Girder bridges: simple spans of steel or prestressed I-girders or steel boxes on piers.
 
-Depths after AASHTO LRFD table 2.5.2.6.3-1 (simple spans: steel composite I-beams 0.040 L overall, prestressed I-beams
-0.045 L, boxes 0.033-0.04 L); girder spacings of 2 to 3 m and spans of 22 to 42 m are those of standard highway plans.
+Depths are a little above the least ones of AASHTO LRFD table 2.5.2.6.3-1 (8th ed., simple spans: composite steel
+I-beams 0.040 L overall, precast I-beams 0.045 L): 0.043 L for steel, 0.047 L for concrete, and 0.042 L for steel
+boxes, which the table does not name. Spans of 22 to 46 m, girders 2 to 2.5 m (boxes about 3.8 m) apart, cross
+frames 6 to 7 m apart: typical of highway bridges, by eye.
 """
 
 from __future__ import annotations

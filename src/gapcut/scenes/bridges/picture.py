@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gapcut.scenes.bridges.colours import COLOURS
-from gapcut.scenes.bridges.model import CLASSES, Bridge, concatenate
+from gapcut.scenes.bridges.model import CLASSES, Bridge, Mesh, concatenate
 from gapcut.scenes.bridges.solids import unit
 from gapcut.typing import FloatArray, IntArray
 
@@ -31,15 +32,16 @@ def render(
     ``azimuth`` and ``elevation`` (degrees) say where the camera is as seen from ``target`` (default: the middle of
     the structure); ``colours`` (n_parts, 3) replaces the colours of the classes. Raises ImportError without embreex.
     """
-    mesh = concatenate([bridge.mesh, bridge.terrain])
+    ground = _ground(bridge.terrain)
+    mesh = concatenate([bridge.mesh, ground])
     paint = np.array([COLOURS[name] for name in CLASSES], dtype=np.float64)[bridge.labels]
     paint = paint if colours is None else np.asarray(colours, dtype=np.float64)
     paint = np.concatenate([paint, [COLOURS["terrain"]]]) / 255.0
-    faces = np.concatenate([bridge.face_parts, np.full(bridge.terrain.n_faces, bridge.n_parts)])
+    faces = np.concatenate([bridge.face_parts, np.full(ground.n_faces, bridge.n_parts)])
     scene = _scene(mesh.triangles)
-    width, height = size[0] * samples, size[1] * samples
-    origin, directions = _camera(bridge, (width, height), azimuth, elevation, zoom, target)
-    image = _shade(scene, mesh.triangles, paint[faces], origin, directions)
+    wide = (size[0] * samples, size[1] * samples)
+    camera = Camera.at(bridge, wide, azimuth, elevation, zoom, target)
+    image = _shade(scene, mesh.triangles, paint[faces], camera.position, camera.rays())
     image = image.reshape(size[1], samples, size[0], samples, 3).mean(axis=(1, 3))
     return np.asarray(np.clip(image, 0, 1) ** (1 / 1.15) * 255, dtype=np.int64)
 
@@ -55,26 +57,85 @@ def _scene(triangles: FloatArray) -> Any:
     return scene
 
 
-def _camera(
-    bridge: Bridge, size: tuple[int, int], azimuth: float, elevation: float, zoom: float, target: Any
-) -> tuple[FloatArray, FloatArray]:
-    """Camera position (3,) and one direction a pixel (n, 3), row by row from the upper left."""
-    vertices = bridge.mesh.vertices
-    middle = bridge.mesh.bounds.mean(axis=0) if target is None else np.asarray(target, dtype=np.float64)
-    a, e = np.radians(azimuth), np.radians(elevation)
-    back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-    right = unit(np.cross([0, 0, 1], back))
-    above = np.cross(back, right)
-    half = np.tan(np.radians(9.0))
-    aspect = size[1] / size[0]
-    seen = vertices - middle
-    need = np.maximum(np.abs(seen @ right), np.abs(seen @ above) / aspect) / half + seen @ back
-    distance = np.percentile(need, 99.9) * 1.03 / zoom
-    x = (np.arange(size[0]) + 0.5) / size[0] * 2 - 1
-    y = (1 - (np.arange(size[1]) + 0.5) / size[1] * 2) * aspect
-    xx, yy = np.meshgrid(x * half, y * half)
-    rays = xx[..., None] * right + yy[..., None] * above - back
-    return middle + back * distance, unit(rays.reshape(-1, 3))
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """A pinhole camera: ``position`` (3,), unit axes ``right``, ``above`` and ``back`` (3,), tangent of half the
+    horizontal angle ``half``, image ``size`` (width, height)."""
+
+    position: FloatArray
+    right: FloatArray
+    above: FloatArray
+    back: FloatArray
+    half: float
+    size: tuple[int, int]
+
+    @classmethod
+    def at(
+        cls,
+        bridge: Bridge,
+        size: tuple[int, int],
+        azimuth: float = -60.0,
+        elevation: float = 14.0,
+        zoom: float = 1.0,
+        target: Any = None,
+    ) -> Camera:
+        """As in :func:`render`: the structure fills the frame at ``zoom`` 1."""
+        vertices = bridge.mesh.vertices
+        a, e = np.radians(azimuth), np.radians(elevation)
+        back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+        right = unit(np.cross([0, 0, 1], back))
+        above = np.cross(back, right)
+        half, aspect = float(np.tan(np.radians(9.0))), size[1] / size[0]
+        middle = bridge.mesh.bounds.mean(axis=0) if target is None else np.asarray(target, dtype=np.float64)
+        for _ in range(4):  # what is seen is moved to the middle of the image
+            seen = vertices - middle
+            x, y = seen @ right, seen @ above
+            distance = _distance(x, y / aspect, seen @ back, half) / zoom
+            if target is not None:
+                break
+            scale = distance - seen @ back
+            across, along = x / scale, y / scale
+            middle = middle + distance * (np.ptp(across) / 2 + across.min()) * right
+            middle = middle + distance * (np.ptp(along) / 2 + along.min()) * above
+        return cls(middle + back * distance, right, above, back, half, size)
+
+    def rays(self) -> FloatArray:
+        """One unit direction a pixel (n, 3), row by row from the upper left."""
+        width, height = self.size
+        x = (np.arange(width) + 0.5) / width * 2 - 1
+        y = (1 - (np.arange(height) + 0.5) / height * 2) * height / width
+        xx, yy = np.meshgrid(x * self.half, y * self.half)
+        directions = xx[..., None] * self.right + yy[..., None] * self.above - self.back
+        return np.asarray(unit(directions.reshape(-1, 3)))
+
+    def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Image coordinates (n, 2) in pixels, right and down, and depths (n,) in metres."""
+        seen = points - self.position
+        depth = -(seen @ self.back)
+        width, height = self.size
+        unit_ = width / 2 / (self.half * np.maximum(depth, 1e-9))
+        return np.column_stack(
+            [width / 2 + seen @ self.right * unit_, height / 2 - seen @ self.above * unit_]
+        ), depth
+
+
+def _distance(x: FloatArray, y: FloatArray, towards: FloatArray, half: float) -> float:
+    need = np.maximum(np.abs(x), np.abs(y)) / half + towards
+    return float(np.percentile(need, 99.9) * 1.03)
+
+
+def _ground(terrain: Mesh, depth: float = 2.0) -> Mesh:
+    """The terrain as the top of a block: walls from its rim down, so that nothing is seen from below."""
+    edges = np.sort(terrain.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    once, count = np.unique(edges, axis=0, return_counts=True)
+    rim = once[count == 1]
+    low = terrain.vertices.copy()
+    low[:, 2] = low[:, 2].min() - depth
+    n = len(low)
+    walls = np.concatenate(
+        [np.column_stack([rim, rim[:, 0] + n]), np.column_stack([rim[:, 1], rim[:, 0] + n, rim[:, 1] + n])]
+    )
+    return Mesh(np.concatenate([terrain.vertices, low]), np.concatenate([terrain.faces, walls]))
 
 
 def _shade(

@@ -1,9 +1,9 @@
 """Truss bridges: through trusses (Pratt, Warren, Parker) and deck trusses.
 
-Panels of 6 to 8 m; height L/8 to L/6, and for through trusses at least what 5 m of clear height and the portal need;
-chords of 0.45 to 0.55 m boxes, web members of 0.3 to 0.4 m I-sections with gusset plates at the nodes; floor beams at
-every node, five stringers 1.5 to 2.5 m apart, lateral bracing at both chords (AASHTO LRFD 6.14.2; Chen and Duan, Bridge
-Engineering Handbook, chapter Truss Bridges).
+Height L/8.5 to L/8, and for through trusses at least 7.6 m, which leaves 5 m of clear height below the portals;
+AASHTO LRFD table 2.5.2.6.3-1 (8th ed.) asks for 0.100 L. Panels of 6 to 8 m, chords of 0.45 to 0.55 m boxes, web
+members of 0.3 to 0.4 m I-sections with gusset plates at the nodes, floor beams at every node, five stringers 1.5
+to 2.5 m apart, lateral bracing at both chords: typical, by eye.
 """
 
 from __future__ import annotations

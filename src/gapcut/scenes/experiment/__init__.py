@@ -1,15 +1,20 @@
 """The bridge experiment: bridges, scans, point features, forest, graphs, learning, labels, table."""
 
-from gapcut.scenes.experiment.described import DescribedBridge, ExperimentSettings, describe_bridges
-from gapcut.scenes.experiment.folds import FoldResult, run_experiment
-from gapcut.scenes.experiment.tables import markdown_table, result_document
+from gapcut.scenes.experiment.described import DescribedBridge, describe_bridges
+from gapcut.scenes.experiment.folds import FoldGraphs, FoldResult, fold_graphs, run_experiment
+from gapcut.scenes.experiment.settings import ExperimentSettings
+from gapcut.scenes.experiment.tables import all_scores, headline, markdown_report, result_document
 
 __all__ = [
     "DescribedBridge",
     "ExperimentSettings",
+    "FoldGraphs",
     "FoldResult",
+    "all_scores",
     "describe_bridges",
-    "markdown_table",
+    "fold_graphs",
+    "headline",
+    "markdown_report",
     "result_document",
     "run_experiment",
 ]

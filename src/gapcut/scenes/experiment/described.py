@@ -2,105 +2,75 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
+import numpy.typing as npt
 
 import gapcut
-from gapcut.files import write_atomically
 from gapcut.scenes.adjacency import adjacency, edge_features, segment_shapes
-from gapcut.scenes.bridges import bridge_specs, make_bridge
-from gapcut.scenes.points import PointDescriber
+from gapcut.scenes.bridges import Bridge, bridge_specs, make_bridge
+from gapcut.scenes.experiment.point_features import shape_values, shot_values
+from gapcut.scenes.experiment.settings import ExperimentSettings
+from gapcut.scenes.experiment.store import Arrays, bridge_digest, digest, kept, pack_scan, unpack_scan
 from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
 from gapcut.scenes.shot import Float32Array
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import FloatArray, IntArray
 
 Progress = Callable[[int, int], None]
-_LAYOUT = 2  # of the cached arrays: a new number leaves old files alone
-
-
-@dataclass(frozen=True)
-class ExperimentSettings:
-    """``scanner``; ``tolerance`` m between touching parts (at least two
-    voxels of the scan); ``per_part`` points of a part that are described;
-    ``radius`` m of SHOT (None: five point spacings); ``n_trees`` and ``per_class`` of the forest; ``extra`` also the
-    edge features that the paper does not have; ``n_bridges`` in all, of which every fold tests five in a row, or,
-    where ``train`` is given, one fold that trains on the first ``train`` and tests the others; ``C`` of the learner."""
-
-    scanner: ScannerSettings = field(default_factory=ScannerSettings)
-    tolerance: float = 0.2
-    per_part: int = 60
-    radius: float | None = None
-    n_trees: int = 100
-    per_class: int = 4000
-    extra: bool = False
-    n_bridges: int = 25
-    train: int | None = None
-    C: float = 1.0
-
-    @classmethod
-    def quick(cls) -> ExperimentSettings:
-        """One fold: five bridges to train, three to test, coarse scans."""
-        scanner = ScannerSettings(angular_step=0.4, max_stations=8, points=60_000, spacing=12.0)
-        return cls(scanner, per_part=25, n_trees=40, per_class=1000, n_bridges=8, train=5)
-
-    def folds(self) -> list[tuple[list[int], list[int]]]:
-        """Numbers of the training and of the test bridges of each fold. Raises ValueError for fewer than two."""
-        everything = range(self.n_bridges)
-        if self.train is not None:
-            if not 2 <= self.train < self.n_bridges:
-                raise ValueError(f"{self.train} of {self.n_bridges} bridges to train: need 2 and one to test")
-            return [(list(everything[: self.train]), list(everything[self.train :]))]
-        if self.n_bridges < 10:
-            raise ValueError(f"{self.n_bridges} bridges make no two folds of five: ask for 10 or more")
-        tests = [list(everything[i : i + 5]) for i in range(0, self.n_bridges, 5)]
-        return [([i for i in everything if i not in test], test) for test in tests]
+_SCANS, _DESCRIPTIONS = 1, 6  # a new number where code gives other results: old files are left alone
 
 
 @dataclass(frozen=True, eq=False)
 class DescribedBridge:
     """A scan as parts: the nodes are the parts seen, in order of their ids.
 
-    ``part`` (V,) ids; ``label`` (V,) classes; ``weight`` (V,) points; ``edges`` (E, 2) and ``edge_features`` of
-    them; ``values`` (M, 357) features of sampled points and ``node`` (M,) where each belongs; ``xyz`` (N, 3) and
-    ``point_node`` (N,) all points (-1 terrain), to look at; ``unseen`` parts that have no node.
+    - ``part`` (V,) ids, ``label`` (V,) classes, ``weight`` (V,) points; ``unseen`` ids of parts without a node;
+    - ``edges`` (E, 2) and ``edge_features`` of them;
+    - ``shot`` (M, 352) and ``shape`` (M, F) features of sampled points, ``node`` (M,) where each belongs;
+    - ``xyz`` (N, 3) and ``point_node`` (N,) all points (-1: terrain), ``voxel`` m: to look at;
+    - ``key``: digits that two bridges share only if they were described from equal scans in the same way.
     """
 
     name: str
+    key: str
+    voxel: float
     part: IntArray
     label: IntArray
     weight: IntArray
     edges: IntArray
     edge_features: FloatArray
-    values_: Float32Array
+    shot: npt.NDArray[np.float16]
+    shape: npt.NDArray[np.float16]
     node: IntArray
     xyz: Float32Array
     point_node: IntArray
     unseen: IntArray
 
-    @property
-    def n_points(self) -> int:
-        """Number of points that are described (what a forest asks for)."""
-        return len(self.node)
 
-    def values(self, at: IntArray | None = None) -> Float32Array:
-        """Features of the described points ``at``, of all without it."""
-        rows = self.values_ if at is None else self.values_[at]
-        return np.asarray(rows, dtype=np.float32)
+def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:
+    """Scan of bridge ``number`` of a seed, kept in the folder ``cache``."""
+    bridge = _bridge(number, seed)
+    return _scan(bridge, _scan_key(bridge, seed, scanner), seed, scanner, cache)
 
 
-def scan_number(number: int, seed: int, scanner: ScannerSettings) -> Scan:
-    """Scan of bridge ``number`` of a seed."""
+def _bridge(number: int, seed: int) -> Bridge:
     kind, variant = bridge_specs(number + 1)[number]
-    return scan_bridge(make_bridge(kind, seed, variant), seed, scanner)
+    return make_bridge(kind, seed, variant)
+
+
+def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
+    return digest("scan", _SCANS, gapcut.__version__, bridge_digest(bridge), seed, asdict(scanner))
+
+
+def _scan(bridge: Bridge, key: str, seed: int, scanner: ScannerSettings, cache: Path | None) -> Scan:
+    path = None if cache is None else cache / f"scan-{bridge.name}-{key}.npz"
+    return kept(path, lambda: scan_bridge(bridge, seed, scanner), pack_scan, unpack_scan)
 
 
 def describe_bridges(
@@ -146,30 +116,31 @@ def run_parallel(
 
 
 def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | None) -> DescribedBridge:
-    if cache is None:
-        return _describe(number, seed, settings)
-    path = cache / f"bridge-{number:03d}-{_key(seed, settings)}.npz"
-    if path.is_file():
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return DescribedBridge(**{key: arrays[key] for key in arrays} | {"name": str(arrays["name"])})
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
-            pass  # damaged: made anew
-    made = _describe(number, seed, settings)
-    arrays_: dict[str, AnyArray] = {key: np.asarray(value) for key, value in vars(made).items()}
-    write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **arrays_))
-    return made
+    bridge = _bridge(number, seed)
+    scan_key = _scan_key(bridge, seed, settings.scanner)
+    key = digest(
+        *("description", _DESCRIPTIONS, gapcut.__version__, scan_key, number, seed),
+        *(settings.tolerance, settings.per_part, settings.extra, settings.shot_radius, settings.shape_radii),
+    )
+    path = None if cache is None else cache / f"described-{bridge.name}-{key}.npz"
+
+    def make() -> DescribedBridge:
+        scan = _scan(bridge, scan_key, seed, settings.scanner, cache)
+        return _describe(scan, key, number, seed, settings)
+
+    return kept(path, make, _pack, _unpack)
 
 
-def _key(seed: int, settings: ExperimentSettings) -> str:
-    """Everything that a described bridge depends on, as 16 hexadecimal digits."""
-    same = replace(settings, n_bridges=0, train=None, n_trees=0, per_class=0, C=0.0)
-    text = json.dumps([_LAYOUT, gapcut.__version__, seed, asdict(same)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _pack(bridge: DescribedBridge) -> Arrays:
+    return {key: np.asarray(value) for key, value in vars(bridge).items()}
 
 
-def _describe(number: int, seed: int, settings: ExperimentSettings) -> DescribedBridge:
-    scan = scan_number(number, seed, settings.scanner)
+def _unpack(arrays: Arrays) -> DescribedBridge:
+    plain = {"name": str(arrays["name"]), "key": str(arrays["key"]), "voxel": float(arrays["voxel"])}
+    return DescribedBridge(**{**arrays, **plain})  # type: ignore[arg-type]
+
+
+def _describe(scan: Scan, key: str, number: int, seed: int, settings: ExperimentSettings) -> DescribedBridge:
     solid = scan.part >= 0
     part, first, node = np.unique(scan.part[solid], return_index=True, return_inverse=True)
     point_node = np.full(scan.n_points, -1, dtype=np.int64)
@@ -180,15 +151,17 @@ def _describe(number: int, seed: int, settings: ExperimentSettings) -> Described
         found, segment_shapes(scan.xyz, point_node, n_segments=len(part)), settings.extra
     )
     rows = _sample(point_node, settings.per_part, np.random.default_rng([seed, number, 7]))
-    points = PointDescriber(scan.xyz, scan.stations[scan.station], radius=settings.radius)
     return DescribedBridge(
         name=scan.name,
+        key=key,
+        voxel=scan.voxel,
         part=part,
         label=scan.label[solid][first],
         weight=np.bincount(node, minlength=len(part)),
         edges=found.edges,
         edge_features=features,
-        values_=points.values(rows),
+        shot=shot_values(scan, rows, settings.shot_radius).astype(np.float16),
+        shape=shape_values(scan, rows, settings.shape_radii).astype(np.float16),
         node=point_node[rows],
         xyz=scan.xyz.astype(np.float32),
         point_node=point_node,

@@ -5,31 +5,47 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from gapcut.certificates import Certificate
-from gapcut.data import Graph, GraphSet
+from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.inference import Solution
 from gapcut.report.tables import Scores, score_labels
-from gapcut.scenes.adjacency import EXTRA_FEATURES, PAPER_FEATURES
 from gapcut.scenes.bridges import CLASSES
-from gapcut.scenes.experiment.described import DescribedBridge, ExperimentSettings
-from gapcut.scenes.forest import PointForest, TrainedForest, segment_means
+from gapcut.scenes.experiment.beliefs import Beliefs
+from gapcut.scenes.experiment.described import DescribedBridge
+from gapcut.scenes.experiment.graphs import bridge_graphs, edgeless, likeliest
+from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.typing import FloatArray
 
 Say = Callable[[str], None]
-_INNER = 5
+
+
+@dataclass(frozen=True, eq=False)
+class FoldGraphs:
+    """Graphs to train on and to test on, and the test bridges' class distributions."""
+
+    train: list[int]
+    test: list[int]
+    training: GraphSet
+    tests: GraphSet
+    beliefs: list[FloatArray]
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """A fold: numbers of its ``train`` and ``test`` bridges, scores by node and by point, the same learner on node
-    features alone, the certificate, solutions of the test graphs, and seconds of forest, training and inference."""
+    """A fold: numbers of its ``train`` and ``test`` bridges, its ``graphs``, scores by node and by point, the same
+    learner on node features alone (``node_only``), the likeliest class of the forest (``forest_only``), the
+    certificate, solutions of the test graphs, and seconds of forests (few where they were kept), training and
+    inference, on the clock and (``cpu``) of all threads together."""
 
     train: list[int]
     test: list[int]
+    graphs: FoldGraphs
     nodes: Scores
     points: Scores
     node_only: Scores
@@ -37,11 +53,34 @@ class FoldResult:
     certificate: Certificate
     solutions: list[Solution]
     model: StructuredSVM
-    train_nodes: int
-    train_edges: int
     forest_seconds: float
     train_seconds: float
+    train_cpu_seconds: float
     test_seconds: float
+    test_cpu_seconds: float
+
+
+def fold_graphs(
+    bridges: Sequence[DescribedBridge],
+    settings: ExperimentSettings,
+    seed: int = 0,
+    jobs: int = 1,
+    cache: Path | None = None,
+    say: Say | None = None,
+) -> list[FoldGraphs]:
+    """Graphs of all folds; class distributions are kept in the folder ``cache``. No forest has seen the bridge it
+    describes, nor has the forest behind a training graph seen a test bridge."""
+    tell = say or (lambda line: None)
+    beliefs = Beliefs(bridges, settings, seed, jobs, cache)
+    out = []
+    for f, (train, test) in enumerate(settings.folds()):
+        tell(f"fold {f + 1}: growing forests")
+        start = time.monotonic()
+        known, unknown = beliefs.of_fold(train, test, settings.groups())
+        training = bridge_graphs([bridges[i] for i in train], known, settings)
+        tests = bridge_graphs([bridges[i] for i in test], unknown, settings)
+        out.append(FoldGraphs(train, test, training, tests, unknown, time.monotonic() - start))
+    return out
 
 
 def run_experiment(
@@ -49,107 +88,63 @@ def run_experiment(
     settings: ExperimentSettings,
     seed: int = 0,
     jobs: int = 1,
+    cache: Path | None = None,
     say: Say | None = None,
 ) -> list[FoldResult]:
     """All folds; ``say`` is told what is going on."""
     tell = say or (lambda line: None)
-    folds = settings.folds()
     results = []
-    for f, (train, test) in enumerate(folds):
-        tell(f"fold {f + 1} of {len(folds)}")
-        results.append(_fold(bridges, train, test, settings, seed, jobs))
+    folds = fold_graphs(bridges, settings, seed, jobs, cache, say)
+    for f, fold in enumerate(folds):
+        tell(f"fold {f + 1} of {len(folds)}: learning")
+        results.append(_result(fold, settings, seed, jobs))
     return results
 
 
-def _fold(
-    bridges: Sequence[DescribedBridge],
-    train: list[int],
-    test: list[int],
-    settings: ExperimentSettings,
-    seed: int,
-    jobs: int,
-) -> FoldResult:
-    start = time.monotonic()
-    known, unknown = [bridges[i] for i in train], [bridges[i] for i in test]
-    inner = _held_out(known, settings, seed, jobs)
-    forest = _forest(known, settings, seed, jobs)
-    training = _graphs(known, inner, settings)
-    tests = _graphs(unknown, [_means(forest, b) for b in unknown], settings)
-    grown = time.monotonic()
-    model = _svm(settings, seed, jobs).fit(training)
-    learned = time.monotonic()
-    solutions = model.solutions(tests)
-    solved = time.monotonic()
-    alone = _svm(settings, seed, jobs).fit(_edgeless(training)).predict(_edgeless(tests))
-    guesses = [np.array(CLASSES)[np.asarray(g.node_features).argmax(axis=1)] for g in tests]
-    labels = [s.labels for s in solutions]
-    truth = [g.labels for g in tests]
+def learner(settings: ExperimentSettings, seed: int, jobs: int) -> StructuredSVM:
+    """The estimator of the experiment: exact cuts, to a proven gap of 1 %."""
+    return StructuredSVM(C=settings.C, gap=1e-2, edge_lift=settings.edge_lift, random_state=seed, n_jobs=jobs)
+
+
+def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int) -> FoldResult:
+    training = fold.training if settings.by_points else _equal_nodes(fold.training)
+    start = _now()
+    model = learner(settings, seed, jobs).fit(training)
+    learned = _now()
+    solutions = model.solutions(fold.tests)
+    solved = _now()
+    alone = learner(settings, seed, jobs).fit(edgeless(training)).predict(edgeless(fold.tests))
     classes = np.array(CLASSES)
+    guesses = [classes[likeliest(p)] for p in fold.beliefs]
+    labels = [s.labels for s in solutions]
+    truth = [g.labels for g in fold.tests]
     return FoldResult(
-        train=train,
-        test=test,
+        train=fold.train,
+        test=fold.test,
+        graphs=fold,
         nodes=score_labels(truth, labels, classes),
-        points=score_labels(truth, labels, classes, [g.node_weights for g in tests]),
+        points=score_labels(truth, labels, classes, [g.node_weights for g in fold.tests]),
         node_only=score_labels(truth, alone, classes),
         forest_only=score_labels(truth, guesses, classes),
         certificate=model.certificate_,
         solutions=solutions,
         model=model,
-        train_nodes=sum(g.n_nodes for g in training),
-        train_edges=sum(g.n_edges for g in training),
-        forest_seconds=grown - start,
-        train_seconds=learned - grown,
-        test_seconds=solved - learned,
+        forest_seconds=fold.seconds,
+        train_seconds=float(learned[0] - start[0]),
+        train_cpu_seconds=float(learned[1] - start[1]),
+        test_seconds=float(solved[0] - learned[0]),
+        test_cpu_seconds=float(solved[1] - learned[1]),
     )
 
 
-def _svm(settings: ExperimentSettings, seed: int, jobs: int) -> StructuredSVM:
-    return StructuredSVM(C=settings.C, gap=1e-2, random_state=seed, n_jobs=jobs)
-
-
-def _forest(
-    bridges: Sequence[DescribedBridge], settings: ExperimentSettings, seed: int, jobs: int
-) -> TrainedForest:
-    trainer = PointForest(n_trees=settings.n_trees, per_class=settings.per_class, seed=seed, n_jobs=jobs)
-    return trainer.train(bridges, [b.label[b.node] for b in bridges], len(CLASSES))
-
-
-def _held_out(
-    bridges: Sequence[DescribedBridge], settings: ExperimentSettings, seed: int, jobs: int
-) -> list[FloatArray]:
-    """Distributions of each training bridge by a forest that has not seen it.
-
-    A forest is sure about points it was grown on; learned from those, edges would count for little.
-    """
-    groups = min(_INNER, len(bridges))
-    out: list[FloatArray] = [np.empty(0)] * len(bridges)
-    for g in range(groups):
-        # Neighbours in the list differ in type and share the variant: every group leaves some of each type.
-        held = [i for i in range(len(bridges)) if (i + i // groups) % groups == g]
-        forest = _forest([b for i, b in enumerate(bridges) if i not in held], settings, seed, jobs)
-        for i in held:
-            out[i] = _means(forest, bridges[i])
-    return out
-
-
-def _means(forest: TrainedForest, bridge: DescribedBridge) -> FloatArray:
-    return segment_means(forest.probabilities(bridge), bridge.node, len(bridge.part))
-
-
-def _graphs(
-    bridges: Sequence[DescribedBridge], node_features: Sequence[FloatArray], settings: ExperimentSettings
-) -> GraphSet:
-    names = PAPER_FEATURES + EXTRA_FEATURES if settings.extra else PAPER_FEATURES
-    classes = np.array(CLASSES)
+def _equal_nodes(graphs: GraphSet) -> GraphSet:
     return GraphSet(
-        (
-            Graph(x, b.edges, b.edge_features, classes[b.label], b.weight.astype(np.float64), name=b.name)
-            for b, x in zip(bridges, node_features, strict=True)
-        ),
-        node_feature_names=[f"p({name})" for name in CLASSES],
-        edge_feature_names=names,
+        (g.replace(node_weights=None) for g in graphs),
+        node_feature_names=graphs.node_feature_names,
+        edge_feature_names=graphs.edge_feature_names,
     )
 
 
-def _edgeless(graphs: GraphSet) -> GraphSet:
-    return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
+def _now() -> tuple[float, float]:
+    """Clock and processor time."""
+    return time.monotonic(), time.process_time()

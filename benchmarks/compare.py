@@ -1,0 +1,175 @@
+"""Learners and oracles on the data sets of the paper's argument: accuracy, time, and what is proven of each.
+
+    python benchmarks/compare.py --data all --out comparison
+
+Every pair of a learner and an oracle trains on the same folds with the same features. A fit ends at a certified gap of
+1 %, or with the pass in which it reaches the CPU seconds of its data set (``--scale`` multiplies them), or, inside a
+pass, after six times as many seconds of wall clock. The output folder gets ``comparison.md`` and ``comparison.json``
+with everything, and a PNG a data set; they are renewed after each data set. One thread; start a few of them at once
+only on a machine with as many idle cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from studies import NAMES, Study, load_study
+
+import gapcut
+from gapcut import GraphSet
+from gapcut.comparison import (
+    Comparison,
+    Contender,
+    MethodRow,
+    compare,
+    compare_methods,
+    comparison_document,
+    cpu_clock,
+    methods_table,
+    rows_table,
+)
+from gapcut.learners.base import Record
+from gapcut.machine import Machine
+from gapcut.oracles.kinds import KINDS
+from gapcut.report.comparison import comparison_figure
+from gapcut.report.figures import save_figure
+
+GAP = 0.01
+WALL = 6.0
+"""Wall-clock limit of a fit as a multiple of its CPU limit: only what hangs inside one pass meets it."""
+GRAPH_LIMIT = 5.0
+"""Seconds a graph at test time."""
+
+
+def main() -> None:
+    options = _options()
+    names = NAMES if options.data == "all" else tuple(options.data.split(","))
+    for name in names:
+        if name not in NAMES:
+            sys.exit(f"--data: {name!r} is none of {', '.join(NAMES)}, all")
+    out: Path = options.out
+    out.mkdir(parents=True, exist_ok=True)
+    sections, documents = [], {}
+    for name in names:
+        try:
+            study = load_study(name, options.shared)
+        except OSError as error:
+            print(f"{name} left out: {error}", file=sys.stderr)
+            continue
+        if options.pairs:
+            chosen = options.pairs.split(",")
+            study = replace(study, pairs=tuple(c for c in study.pairs if c.name in chosen))
+        start = cpu_clock()
+        found, labelled = run(study, options.scale)
+        documents[study.name] = {
+            **comparison_document(found, [], len(study.graphs), len(study.folds)),
+            "inference": {name: [asdict(row) for row in methods] for name, methods in labelled},
+            "conditions": study.describe(),
+            "cpu_seconds": cpu_clock() - start,
+        }
+        sections.append(section(study, found, labelled))
+        save_figure(
+            comparison_figure(found, f"{study.name}: held-out accuracy and training time"),
+            out / f"{name}.png",
+        )
+        _write(out, sections, documents)
+
+
+def run(study: Study, scale: float = 1.0) -> tuple[Comparison, list[tuple[str, list[MethodRow]]]]:
+    """All pairs of a study, and inference methods on the models of the first pair of each problem."""
+    rows, models, labelled, seen = [], (), [], set()
+    plan = [(c, study.graphs) for c in study.pairs]
+    if study.bare:
+        bare = GraphSet(g.replace(edges=None, edge_features=None) for g in study.graphs)
+        plan.append((Contender("primal-dual", "cut", note="node features only"), bare))
+    for contender, graphs in plan:
+        print(f"{study.name}: {contender.name}", file=sys.stderr, flush=True)
+        found = compare(graphs, study.folds, [contender], fitter(study, scale))
+        rows.extend(found.rows)
+        models = models or found.models
+        kind = KINDS[contender.oracle]
+        if study.methods and contender.oracle in ("cut", "trws") and found.models and kind.solves not in seen:
+            seen.add(kind.solves)
+            methods = compare_methods(graphs, study.folds, found.models, study.methods, GRAPH_LIMIT)
+            labelled.append((contender.name, methods))
+    return Comparison(tuple(rows), models), labelled
+
+
+def fitter(study: Study, scale: float) -> Any:
+    """Fits a contender within the study's CPU seconds."""
+
+    def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
+        limit, start = scale * study.limit, cpu_clock()
+
+        def over(record: Record) -> bool:
+            return cpu_clock() - start > limit
+
+        one_hot = KINDS[contender.oracle].solves != "relaxed binary"
+        machine = Machine(
+            C=study.C_one_hot if one_hot else study.C_relaxed,
+            gap=GAP,
+            learner=contender.learner,
+            oracle=contender.oracle,
+            nonnegative=contender.nonnegative,
+            time_limit=WALL * limit,
+            callback=over,
+            **study.options,
+        )
+        return machine.fit(graphs)
+
+    return fit
+
+
+def section(study: Study, found: Comparison, labelled: Sequence[tuple[str, list[MethodRow]]]) -> str:
+    """The part of the report on one data set."""
+    text = f"### {study.name}\n\n{study.describe()}\n\n{rows_table(found)}\n"
+    for name, methods in labelled:
+        text += f"\nTest time, models of {name}:\n\n{methods_table(methods)}\n"
+    return text
+
+
+def _write(out: Path, sections: list[str], documents: dict[str, Any]) -> None:
+    (out / "comparison.md").write_text("\n".join(sections))
+    document = {
+        "gapcut": gapcut.__version__,
+        "python": platform.python_version(),
+        "cpus": os.cpu_count(),
+        "gap": GAP,
+        "data": documents,
+    }
+    (out / "comparison.json").write_text(json.dumps(_finite(document), indent=1) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON does not know as null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared = Path(__file__).resolve().parents[2] / "shared"
+    parser.add_argument("--data", default="all", help=f"all, or some of {','.join(NAMES)}")
+    parser.add_argument("--out", type=Path, default=Path("comparison"), help="folder for the results")
+    parser.add_argument("--pairs", help="only these rows, by name, separated by commas")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the CPU limits")
+    parser.add_argument("--shared", type=Path, default=shared, help="folder with data/")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

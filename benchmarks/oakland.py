@@ -1,0 +1,238 @@
+"""Oakland: real street scans, trained on part 2, tested on part 3. One table: four ways to label points.
+
+``python benchmarks/oakland.py --shared ../shared [--json FILE] [--report FOLDER]``; ``--choose`` instead compares
+settings of the learner by cross-validation inside part 2 (slow: minutes a row).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from gapcut.data import GraphSet
+from gapcut.datasets import load_oakland
+from gapcut.report.tables import Scores, score_labels
+from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
+from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.training import (
+    TrainedScenes,
+    held_out_distributions,
+    label_codes,
+    label_set,
+    learn_weights,
+    training_graphs,
+)
+from gapcut.scenes.regions import segment_quality
+
+CHOICES = [
+    {"weight_power": w, "class_balance": b, "C": c}
+    for w, b, c in (
+        (0.5, 0.25, 1.0),
+        (0.5, 0.5, 1.0),
+        (1.0, 0.25, 1.0),
+        (1.0, 0.5, 1.0),
+        (1.0, 0.75, 1.0),
+        (0.5, 0.5, 10.0),
+    )
+]
+NODE_ONLY = {"weight_power": 0.5, "class_balance": 0.5, "C": 10.0}
+"""The best row of node-only in ``--choose``."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--report", type=Path)
+    parser.add_argument("--model", type=Path, help="where to save the model")
+    parser.add_argument("--choose", action="store_true")
+    given = parser.parse_args()
+    train, test = load_oakland(given.shared / "data" / "oakland")
+    if given.choose:
+        choose(train, given.jobs)
+        return
+    start, cpu = time.monotonic(), time.process_time()
+    trained = train_scenes(
+        train, options=TrainingOptions(n_jobs=given.jobs), say=lambda line: print(line, file=sys.stderr)
+    )
+    print(f"training: {time.monotonic() - start:.0f} s wall, {time.process_time() - cpu:.0f} s CPU")
+    print(f"certificate: {trained.model.learner.certificate_}")
+    if given.model:
+        trained.model.save(given.model)
+    rows = compare(trained, train, test, given.jobs)
+    print(markdown(rows, list(trained.model.names.values())))
+    if given.json:
+        given.json.write_text(
+            json.dumps({n: [s.accuracy, s.macro_f1, s.confusion.tolist()] for n, s in rows.items()})
+        )
+    if given.report:
+        report(trained, test, given.report, given.jobs)
+
+
+def compare(
+    trained: TrainedScenes, train: list[PointCloud], test: list[PointCloud], jobs: int
+) -> dict[str, Scores]:
+    """Scores over all labelled points of the test scans."""
+    model = trained.model
+    k = len(model.numbers)
+    scans = [segment_scan(c, model.settings, (), label_codes(c, model.numbers), jobs) for c in test]
+    for scan in scans:
+        known = scan.labels >= 0
+        quality = segment_quality(scan.point_segment[known], scan.labels[known])
+        print(f"{scan.name}: {quality}")
+    chances = [scan_distribution(s, model.forest, jobs) for s in scans]
+    options = TrainingOptions(n_jobs=jobs)
+    found = [model.label(c, jobs) for c in test]
+    calibration(found, test)
+    rows = {"point-wise forest": point_wise(trained, train, test, scans, jobs)}
+    rows["forest, mean of the segment"] = scored(scans, [p.argmax(axis=1) for p in chances], k)
+    held = [np.asarray(g.node_features)[:, :k] for g in trained.graphs]
+    for name, changes in (("node-only, same settings", {}), ("node-only, its best settings", NODE_ONLY)):
+        wanted = replace(options, **changes)
+        voxel = model.settings.lengths["voxel"]
+        graphs = edgeless(training_graphs(trained.scans, held, voxel, model.class_names, (), wanted))
+        svm = learn_weights(graphs, k, wanted)
+        tests = edgeless(GraphSet(scan_graph(s, p, voxel) for s, p in zip(scans, chances, strict=True)))
+        rows[name] = scored(scans, [np.asarray(y, dtype=np.int64) for y in svm.predict(tests)], k)
+    rows["certified model"] = scored(scans, [np.asarray(f.solution.labels) for f in found], k)
+    return rows
+
+
+def point_wise(
+    trained: TrainedScenes,
+    train: list[PointCloud],
+    test: list[PointCloud],
+    scans: list[SegmentedScan],
+    jobs: int,
+) -> Scores:
+    """A forest on the point features alone: no segments, no neighbours in the graph. As many points and trees, drawn
+    with the same balance of classes."""
+    model, options = trained.model, TrainingOptions(n_jobs=jobs)
+    everything = replace(model.settings, per_segment=10**9)
+    rng = np.random.default_rng(0)
+    x, y = [], []
+    labels = [label_codes(c, model.numbers) for c in train]
+    counts = sum(np.bincount(v[v >= 0], minlength=len(model.numbers)) for v in labels)
+    wanted = counts**0.5
+    chance = np.minimum(1.0, 1.6 * options.rows * wanted / wanted.sum() / np.maximum(counts, 1))
+    for cloud, codes in zip(train, labels, strict=True):
+        scan = segment_scan(cloud, everything, (), codes, jobs)
+        code = codes[scan.kept[scan.sample]]
+        drawn = (code >= 0) & (rng.random(len(code)) < np.append(chance, 0.0)[code])
+        x.append(scan.values[drawn])
+        y.append(code[drawn])
+    forest = RandomForestClassifier(
+        options.n_trees, min_samples_leaf=options.least_leaf, random_state=0, n_jobs=jobs
+    ).fit(np.concatenate(x), np.concatenate(y))
+    print(f"point-wise forest: {sum(map(len, y)):,} points")
+    truth, guess = [], []
+    for cloud, scan in zip(test, scans, strict=True):
+        whole = segment_scan(cloud, everything, (), None, jobs)
+        kept = np.empty(len(whole.kept), dtype=np.int64)
+        kept[whole.sample] = forest.classes_[forest.predict_proba(whole.values).argmax(axis=1)]
+        from gapcut.scenes.labelling.thinning import thin
+
+        keeper = thin(cloud.local, model.settings.lengths["voxel"], jobs).keeper
+        known = scan.labels >= 0
+        truth.append(scan.labels[known])
+        guess.append(kept[keeper][known])
+    return score_labels(truth, guess, np.arange(len(model.numbers)))
+
+
+def scored(scans: list[SegmentedScan], codes: list[np.ndarray], n_classes: int) -> Scores:
+    """Per-point scores of labels given to segments."""
+    truth = [s.labels[s.labels >= 0] for s in scans]
+    guess = [c[s.point_segment][s.labels >= 0] for s, c in zip(scans, codes, strict=True)]
+    return score_labels(truth, guess, np.arange(n_classes))
+
+
+def edgeless(graphs: GraphSet) -> GraphSet:
+    return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
+
+
+def calibration(found: list, test: list[PointCloud]) -> None:
+    """How often points are right, by confidence."""
+    sure = np.concatenate([f.confidence[c.labels >= 0] for f, c in zip(found, test, strict=True)])
+    right = np.concatenate([(f.labels == c.labels)[c.labels >= 0] for f, c in zip(found, test, strict=True)])
+    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.99), (0.99, 1.01)):
+        inside = (sure >= low) & (sure < high)
+        if inside.any():
+            print(
+                f"confidence {low:.2f}-{min(high, 1):.2f}: {inside.mean():.3f} of points, "
+                f"{right[inside].mean():.3f} right"
+            )
+
+
+def choose(train: list[PointCloud], jobs: int) -> None:
+    """Five folds of two scans inside part 2; no test scan is looked at."""
+    numbers, names = label_set(train)
+    settings = SceneSettings().for_scans([c.local for c in train])
+    scans = [segment_scan(c, settings, (), label_codes(c, numbers), jobs) for c in train]
+    held = held_out_distributions(scans, len(numbers), TrainingOptions(n_jobs=jobs), lambda line: None)
+    print("forest:", line(scored(scans, [p.argmax(axis=1) for p in held], len(numbers))))
+    for choice in CHOICES:
+        for name, change in (("node-only", edgeless), ("with edges", lambda g: g)):
+            print(
+                choice,
+                name,
+                line(cross_validated(scans, held, numbers, names, settings, choice, change, jobs)),
+                flush=True,
+            )
+
+
+def cross_validated(
+    scans: list[SegmentedScan],
+    held: list[np.ndarray],
+    numbers: list[int],
+    names: dict[int, str],
+    settings: SceneSettings,
+    choice: dict[str, float],
+    change: Callable[[GraphSet], GraphSet],
+    jobs: int,
+) -> Scores:
+    options = TrainingOptions(n_jobs=jobs, gap=0.04, **choice)
+    graphs = change(
+        training_graphs(scans, held, settings.lengths["voxel"], list(names.values()), (), options)
+    )
+    codes = [np.empty(0)] * len(scans)
+    for fold in range(5):
+        svm = learn_weights(graphs[[i for i in range(len(scans)) if i % 5 != fold]], len(numbers), options)
+        for i in range(fold, len(scans), 5):
+            codes[i] = np.asarray(svm.predict([graphs[i]])[0], dtype=np.int64)
+    return scored(scans, codes, len(numbers))
+
+
+def line(scores: Scores) -> str:
+    each = " ".join(f"{c.f1:.3f}" for c in scores.classes)
+    return f"accuracy {scores.accuracy:.4f} macro F1 {scores.macro_f1:.4f} [{each}]"
+
+
+def markdown(rows: dict[str, Scores], names: list[str]) -> str:
+    head = ["", "accuracy", "macro F1", *(f"F1 {name}" for name in names)]
+    lines = [head, ["---"] * len(head)]
+    for name, s in rows.items():
+        cells = [f"{100 * s.accuracy:.2f} %", f"{s.macro_f1:.4f}", *(f"{c.f1:.3f}" for c in s.classes)]
+        lines.append([name, *cells])
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def report(trained: TrainedScenes, test: list[PointCloud], folder: Path, jobs: int) -> None:
+    from gapcut.report.run import RunScene, write_report
+
+    model = trained.model
+    scenes = [RunScene(model.label(c, jobs).on(c, model.names)) for c in test]
+    write_report(folder, "Oakland, part 3", scenes, model.learner, model.class_names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The data sets of the comparison: folds, feature steps, C, limits, and which pairs run on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut import GraphSet, datasets
+from gapcut.comparison import Contender
+from gapcut.typing import IntArray
+
+Folds = Sequence[tuple[str, IntArray]]
+
+RELAXED = (
+    Contender("primal-dual", "cut"),
+    Contender("block", "cut"),
+    Contender("cutting-plane", "cut"),
+    Contender("frank-wolfe", "cut"),
+    Contender("subgradient", "cut"),
+)
+"""Learners of the relaxed binary problem, with the exact oracle."""
+
+ONE_HOT = (
+    Contender("block", "trws", "none"),
+    Contender("block", "trws", "pairwise"),
+    Contender("frank-wolfe", "trws", "none"),
+    Contender("block", "ilp", "none"),
+    Contender("block", "lp", "none"),
+)
+"""The one-hot problem: signed against non-negative weights under the same oracle, the classic learners, programs."""
+
+POOR = (
+    Contender("cutting-plane", "qpbo", "none"),
+    Contender("cutting-plane", "qpbo-rounded", "none"),
+    Contender("block", "qpbo", "none"),
+    Contender("block", "qpbo-rounded", "none"),
+    Contender("frank-wolfe", "icm", "none"),
+    Contender("frank-wolfe", "bp", "none"),
+)
+"""Oracles that prove nothing, as the paper's competitors use them."""
+
+TREE = (Contender("block", "tree", "none"), Contender("frank-wolfe", "tree", "none"))
+
+
+@dataclass(frozen=True)
+class Study:
+    """``folds`` name the graphs to test on; all others train. ``C_relaxed`` for the cut and QPBO, ``C_one_hot`` for
+    the rest (see ``docs/comparison.md``). ``limit``: CPU seconds a fit. ``bare``: also without edges. ``methods``:
+    inference to compare on the first models trained with the cut and with TRW-S."""
+
+    name: str
+    graphs: GraphSet
+    folds: Folds
+    C_relaxed: float
+    C_one_hot: float
+    limit: float
+    pairs: tuple[Contender, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    bare: bool = False
+    methods: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """One sentence for the report."""
+        nodes, edges = sum(g.n_nodes for g in self.graphs), sum(g.n_edges for g in self.graphs)
+        protocol = f"{len(self.folds)} folds" if len(self.folds) > 1 else "fixed training and test part"
+        return (
+            f"{len(self.graphs)} graphs, {nodes:,} nodes, {edges:,} edges; {protocol}; C = {self.C_relaxed:g} "
+            f"(relaxed binary) and {self.C_one_hot:g} (one-hot); each fit ends after {self.limit:g} CPU seconds."
+        )
+
+
+def load_study(name: str, shared: Path) -> Study:
+    """One of :data:`NAMES` from the data folder."""
+    return _LOADERS[name](shared / "data")
+
+
+def _folds(graphs: GraphSet, count: int) -> Folds:
+    order = np.random.default_rng(0).permutation(len(graphs))
+    return [(str(i), np.sort(part)) for i, part in enumerate(np.array_split(order, count))]
+
+
+def _fixed(train: GraphSet, test: GraphSet) -> tuple[GraphSet, Folds]:
+    names = train.node_feature_names, train.edge_feature_names
+    graphs = GraphSet([*train, *test], node_feature_names=names[0], edge_feature_names=names[1])
+    return graphs, [("test", np.arange(len(train), len(graphs)))]
+
+
+def _tables(data: Path) -> Study:
+    graphs, _ = datasets.load_tables(data / "tables")
+    pairs = (*RELAXED, *ONE_HOT, *POOR)
+    return Study("tables", graphs, _folds(graphs, 3), 1.0, 1.0, 5.0, pairs, methods=("trws", "ilp"))
+
+
+def _snakes(data: Path) -> Study:
+    graphs, folds = _fixed(*datasets.load_snakes(data / "snakes"))
+    pairs = (*RELAXED, *ONE_HOT, *POOR)
+    return Study(
+        "snakes", graphs, folds, 50.0, 50.0, 20.0, pairs, {"incidence": False}, methods=("trws", "ilp")
+    )
+
+
+def _letters(data: Path) -> Study:
+    graphs, folds = _fixed(*datasets.load_letters(data / "letters"))
+    options = {"incidence": False, "standardize": False}
+    pairs = (*RELAXED, *TREE, *ONE_HOT, *POOR)
+    return Study("letters", graphs, folds, 1000.0, 1000.0, 5.0, pairs, options)
+
+
+def _cornell(data: Path, place: str) -> Study:
+    graphs = datasets.load_cornell(data / "cornell", place)
+    options = {"node_lift": "stumps", "degree_scale": "graph"}
+    pairs = (*RELAXED, *ONE_HOT, *POOR)
+    return Study(
+        f"cornell {place}",
+        graphs,
+        _folds(graphs, 4),
+        1.0,
+        1.0,
+        4.0,
+        pairs,
+        options,
+        bare=True,
+        methods=("trws", "ilp"),
+    )
+
+
+_LOADERS = {
+    "tables": _tables,
+    "office": lambda data: _cornell(data, "office"),
+    "home": lambda data: _cornell(data, "home"),
+    "snakes": _snakes,
+    "letters": _letters,
+}
+NAMES = tuple(_LOADERS)

@@ -1,0 +1,190 @@
+#include "gapcut/oracle/share_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "gapcut/target.hpp"
+#include "scores.hpp"
+
+namespace gapcut {
+namespace {
+
+constexpr std::int64_t kShards = 16, kChunk = 256, kNodes = 512;
+
+// Adds the split of n arcs of one label pair to both ends. A negative coefficient is bounded by none.
+GAPCUT_HOT void split(std::int64_t n, const double* __restrict b, const float* __restrict tail, const float* __restrict head,
+                      double* __restrict to_tail, double* __restrict to_head) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        const double whole = b[i] > 0.0 ? b[i] : 0.0;
+        const double c = whole * static_cast<double>(share_of_tail(tail[i], head[i]));
+        to_tail[i] += c;
+        to_head[i] += whole - c;
+    }
+}
+
+GAPCUT_HOT void add_scaled(std::int64_t n, double factor, const double* __restrict x, double* __restrict out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] += factor * x[i];
+}
+
+struct PairWeights {
+    std::int32_t k, l;
+    std::vector<std::pair<std::int32_t, double>> by_feature;
+};
+
+std::vector<PairWeights> by_pair(const SparseWeights& w) {
+    std::vector<PairWeights> pairs;
+    for (const auto& [k, l] : w.pairs) pairs.push_back({k, l, {}});
+    const auto& [items, first, entries] = w.pairwise;
+    for (std::size_t d = 0; d + 1 < first.size(); ++d)
+        for (auto q = first[d]; q < first[d + 1]; ++q)
+            pairs[entries[q].item].by_feature.emplace_back(static_cast<std::int32_t>(d), entries[q].weight);
+    return pairs;
+}
+
+// A run of edges, the nodes they touch, what the splits add to those, and w'Psi(y) of the edges.
+struct Shard {
+    std::int64_t begin = 0, end = 0, node_begin = 0, node_end = 0;
+    std::vector<double> shares;  // (node_end - node_begin, K)
+    double truth = 0.0;
+};
+
+class Pass {
+public:
+    Pass(const Problem& p, std::span<const double> weights, const ArcShares& shares)
+        : p_(p), w_(p, weights), pairs_(by_pair(w_)), shares_(shares), shards_(kShards) {
+        check_shares(p, shares);
+        if (!p.cliques.empty()) throw std::invalid_argument("arc shares bound pairwise terms only, the problem has cliques");
+        for (std::int64_t i = 0; i < kShards; ++i) place(shards_[i], i);
+    }
+
+    void edges(std::int64_t shard);
+    double nodes(std::int64_t begin, std::int64_t end) const;  // sum of max(0, .) + loss - w'Psi(y) of nodes
+    double truth() const {
+        double sum = 0.0;
+        for (const Shard& s : shards_) sum += s.truth;
+        return sum;
+    }
+
+private:
+    void place(Shard& s, std::int64_t i) const {
+        const auto M = p_.edges.rows();
+        s.begin = i * M / kShards;
+        s.end = (i + 1) * M / kShards;
+        if (s.begin == s.end) return;
+        const auto [t0, t1] = std::minmax_element(p_.tail.begin() + s.begin, p_.tail.begin() + s.end);
+        const auto [h0, h1] = std::minmax_element(p_.head.begin() + s.begin, p_.head.begin() + s.end);
+        s.node_begin = std::min(*t0, *h0);
+        s.node_end = std::max(*t1, *h1) + 1;
+    }
+
+    const Problem& p_;
+    SparseWeights w_;
+    std::vector<PairWeights> pairs_;
+    const ArcShares& shares_;
+    std::vector<Shard> shards_;
+};
+
+void Pass::edges(std::int64_t shard) {
+    Shard& s = shards_[shard];
+    const auto K = p_.n_labels;
+    const auto De = p_.edge_dim();
+    s.shares.assign(static_cast<std::size_t>((s.node_end - s.node_begin) * K), 0.0);
+    std::vector<double> columns(static_cast<std::size_t>(De * kChunk)), b(kChunk);
+    std::vector<double> to_tail(static_cast<std::size_t>(K * kChunk)), to_head(to_tail.size());
+    const std::vector<float> even(kChunk, 1.0F);
+    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
+        const auto n = std::min(kChunk, s.end - begin);
+        std::ranges::fill(columns, 0.0);
+        for (std::int64_t i = 0; i < n; ++i)
+            p_.edges.for_row(begin + i, [&](std::int32_t d, double x) { columns[d * kChunk + i] += x; });
+        std::ranges::fill(to_tail, 0.0);
+        std::ranges::fill(to_head, 0.0);
+        double truth = 0.0;
+        for (const PairWeights& pair : pairs_) {
+            std::ranges::fill(b, 0.0);
+            for (const auto& [d, weight] : pair.by_feature) add_scaled(n, weight, columns.data() + d * kChunk, b.data());
+            const auto at = pair.k * K + pair.l;
+            const bool known = !shares_.tail[at].empty();
+            split(n, b.data(), known ? shares_.tail[at].data() + begin : even.data(),
+                  known ? shares_.head[at].data() + begin : even.data(), to_tail.data() + pair.k * kChunk,
+                  to_head.data() + pair.l * kChunk);
+            for (std::int64_t i = 0; i < n; ++i)
+                if (p_.labels[p_.tail[begin + i]] == pair.k && p_.labels[p_.head[begin + i]] == pair.l) truth += b[i];
+        }
+        s.truth += truth;
+        for (std::int64_t i = 0; i < n; ++i) {
+            double* tail = s.shares.data() + (p_.tail[begin + i] - s.node_begin) * K;
+            for (int k = 0; k < K; ++k) tail[k] += to_tail[k * kChunk + i];
+            double* head = s.shares.data() + (p_.head[begin + i] - s.node_begin) * K;
+            for (int k = 0; k < K; ++k) head[k] += to_head[k * kChunk + i];
+        }
+    }
+}
+
+double Pass::nodes(std::int64_t begin, std::int64_t end) const {
+    const auto K = p_.n_labels;
+    std::vector<double> gains(static_cast<std::size_t>((end - begin) * K));
+    unary_gains(p_, w_, begin, end, gains.data());
+    double sum = 0.0;
+    for (auto u = begin; u < end; ++u) sum -= gains[(u - begin) * K + p_.labels[u]];  // loss_u - score of y
+    for (const Shard& s : shards_) {
+        const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);
+        for (auto i = from * K; i < to * K; ++i) gains[i - begin * K] += s.shares[i - s.node_begin * K];
+    }
+    for (const double gain : gains) sum += std::max(0.0, gain);
+    return sum;
+}
+
+// What rounding can hide: every sum above has at most `terms` roundings on the way of one term, and the absolute terms
+// of all of them total at most sum_j |w_j| A_j + (K + 2) sum_u loss_u, each met in at most four sums.
+double rounding(const Problem& p, std::span<const double> weights) {
+    const auto dn = p.node_dim(), de = p.edge_dim(), unary = p.unary_size();
+    const auto K = p.n_labels;
+    std::vector<double> absolute(static_cast<std::size_t>(p.feature_width()), 0.0);
+    const auto by_graph = absolute_feature_sums(p);
+    for (std::size_t i = 0; i < by_graph.size(); ++i) absolute[i % absolute.size()] += by_graph[i];
+    double mass = 0.0;
+    for (std::int64_t c = 0; c < p.dim(); ++c) {
+        const std::int64_t full = p.coordinates[c];
+        if (weights[c] != 0.0) mass += std::abs(weights[c]) * absolute[full < unary ? full % dn : dn + (full - unary) % de];
+    }
+    for (const double loss : p.loss) mass += (K + 2) * loss;
+    std::vector<std::int32_t> degree(static_cast<std::size_t>(p.nodes.rows()), 0);
+    for (const auto* end : {&p.tail, &p.head})
+        for (const auto u : *end) ++degree[u];
+    const auto busiest = degree.empty() ? 0 : *std::ranges::max_element(degree);
+    const auto terms = dn + de + static_cast<std::int64_t>(busiest) * K + K * kNodes + kChunk * K * K + p.nodes.rows() / kNodes +
+                       p.edges.rows() / kChunk + p.n_graphs() + 2 * kShards + 64;
+    return 8.0 * gamma(static_cast<double>(terms)) * mass * (1.0 + 1e-6);
+}
+
+}  // namespace
+
+void check_shares(const Problem& p, const ArcShares& shares) {
+    const auto sized = [&](const std::vector<std::span<const float>>& all) {
+        return std::ssize(all) == p.n_labels * p.n_labels &&
+               std::ranges::all_of(all, [&](const auto& of_pair) { return of_pair.empty() || std::ssize(of_pair) == p.edges.rows(); });
+    };
+    bool sound = sized(shares.tail) && sized(shares.head);
+    for (std::size_t i = 0; sound && i < shares.tail.size(); ++i) sound = shares.tail[i].empty() == shares.head[i].empty();
+    if (!sound) throw std::invalid_argument("the arc shares are of another problem");
+}
+
+SlackBound share_bound(const Problem& p, std::span<const double> weights, const ArcShares& shares, int threads,
+                       const StopTest& stop) {
+    Pass pass(p, weights, shares);
+    parallel_for(kShards, threads, [&](std::int64_t shard, int) { pass.edges(shard); }, stop);
+    const auto N = p.nodes.rows(), blocks = (N + kNodes - 1) / kNodes;
+    std::vector<double> part(static_cast<std::size_t>(blocks));
+    parallel_for(
+        blocks, threads, [&](std::int64_t i, int) { part[i] = pass.nodes(i * kNodes, std::min(N, (i + 1) * kNodes)); }, stop);
+    double sum = -pass.truth();
+    for (const double x : part) sum += x;
+    const auto n = static_cast<double>(p.n_graphs());
+    const double slip = rounding(p, weights), bound = std::max(0.0, sum + slip) / n * (1.0 + gamma(4));
+    if (!std::isfinite(bound)) throw std::overflow_error("the scores of a graph are too large for double precision");
+    return {bound, slip / n};
+}
+
+}  // namespace gapcut

@@ -1,0 +1,85 @@
+"""``gapcut report``: a page and pictures of a model or of labelled scans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from gapcut.cli.exits import DONE
+from gapcut.cli.options import Json
+from gapcut.cli.scenes import scan_files, summary_path
+from gapcut.cli.show import emit, working
+from gapcut.model.container import ModelFileError
+
+if TYPE_CHECKING:
+    from gapcut.estimator import StructuredSVM
+    from gapcut.report.run import RunScene
+
+
+def report(
+    run: Annotated[
+        Path,
+        Parameter(name="RUN", help="A scan labelled by gapcut label, a folder of them, or a model file."),
+    ],
+    /,
+    *,
+    model: Annotated[
+        Path | None, Parameter(name="--model", help="Model whose weights and convergence are shown too.")
+    ] = None,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for report.html and pictures.")] = Path(
+        "report"
+    ),
+    title: Annotated[str | None, Parameter(name="--title", help="Title of the page.")] = None,
+    points: Annotated[
+        int, Parameter(name="--points", help="Points of a scene that the page shows at most.")
+    ] = 500_000,
+    as_json: Json = False,
+) -> int:
+    """Write one HTML page that needs no network, and PNG pictures.
+
+    Points in 3D with switches for truth, prediction, errors and segments; confusion matrix, weights, convergence,
+    scenes with energies and gaps.
+    """
+    from gapcut.report.run import write_report
+
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is not a folder: name another with --out")
+    if points < 1:
+        raise ValueError(f"--points {points}: show at least one point")
+    alone = run.is_file() and run.suffix == ".gapcut"
+    with working("reading ...") as status:
+        learner, names = load_learner(run if alone else model)
+        scenes = [] if alone else read_scenes(run)
+        files = write_report(out, title or f"gapcut: {run.stem}", scenes, learner, names, points, say=status)
+    emit({"files": files}, as_json, lambda console: console.print("\n".join(f"written  {f}" for f in files)))
+    return DONE
+
+
+def load_learner(path: Path | None) -> tuple[StructuredSVM | None, list[str] | None]:
+    """The learner of a model of graphs or of scenes, and the names of a scene model's classes."""
+    from gapcut.estimator import StructuredSVM
+    from gapcut.scenes.labelling import SceneModel
+
+    if path is None:
+        return None, None
+    try:
+        scenes = SceneModel.load(path)
+    except ModelFileError:
+        return StructuredSVM.load(path), None
+    return scenes.learner, scenes.class_names
+
+
+def read_scenes(run: Path) -> list[RunScene]:
+    """The labelled scans of a file or folder. Raises ValueError where a scan carries no labels."""
+    from gapcut.report.run import RunScene, read_summary
+    from gapcut.scenes.clouds import read_cloud
+
+    return [
+        RunScene(read_cloud(path, need_labels=True), read_summary(summary_path(path)))
+        for path in scan_files(run)
+    ]
+
+
+COMMANDS = (report,)

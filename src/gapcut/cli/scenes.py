@@ -1,0 +1,308 @@
+"""``gapcut scenes train`` and ``gapcut label``: from labelled scans to a model, and from scans to labelled scans."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from cyclopts import App, Parameter
+from rich.console import Console
+
+from gapcut.cli.exits import DONE, NOT_CERTIFIED
+from gapcut.cli.options import Certified, Jobs, Json, check_folder
+from gapcut.cli.show import (
+    certificate_document,
+    certificate_line,
+    emit,
+    number,
+    percent,
+    plain,
+    table,
+    working,
+)
+from gapcut.engines import peak_memory_mb, thread_count
+from gapcut.files import write_atomically
+
+if TYPE_CHECKING:
+    from gapcut.scenes.clouds import PointCloud
+    from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
+    from gapcut.scenes.labelling.scene import Stopwatch
+
+SUMMARY = ".run.json"
+"""Ending of the summary that ``label`` writes beside a labelled scan, and that ``report`` reads."""
+
+SCENES = App(name="scenes", help="Models that label point clouds.")
+
+
+@SCENES.command(name="train")
+def train_command(
+    folder: Annotated[
+        Path, Parameter(name="FOLDER", help="Folder of labelled scans (or one): las laz ply pcd e57 xyz npz.")
+    ],
+    /,
+    *,
+    out: Annotated[Path, Parameter(name="--out", help="Model file to write.")],
+    voxel: Annotated[
+        float | None,
+        Parameter(
+            name="--voxel", help="Metres; one point a voxel is worked with. Default: two point spacings."
+        ),
+    ] = None,
+    channels: Annotated[
+        str | None,
+        Parameter(
+            name="--channels",
+            help="Of intensity,colour, or none; default: those that every scan has. Scans to label need the same.",
+        ),
+    ] = None,
+    C: Annotated[float, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")] = 1.0,
+    gap: Annotated[float, Parameter(name="--gap", help="Target of the proven relative gap.")] = 1e-2,
+    trees: Annotated[int, Parameter(name="--trees", help="Trees of the random forest.")] = 60,
+    time_limit: Annotated[
+        float | None, Parameter(name="--time-limit", help="Seconds of learning, after the forest.")
+    ] = None,
+    seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
+    jobs: Jobs = -1,
+    certified: Certified = False,
+    as_json: Json = False,
+) -> int:
+    """Learn to label scans: forest, features and certified weights in one model file."""
+    from gapcut.scenes.clouds import read_cloud
+    from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
+
+    check_folder(out)
+    start = time.monotonic()
+    options = TrainingOptions(
+        n_trees=trees,
+        C=C,
+        gap=gap,
+        channels=_channels(channels),
+        time_limit=time_limit,
+        seed=seed,
+        n_jobs=thread_count(jobs),
+    )
+    with working("reading scans ...") as status:
+        clouds = [read_cloud(path, need_labels=True, invalid="drop") for path in scan_files(folder)]
+        trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
+    trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
+    trained.model.save(out)
+    document = _training_document(trained, len(clouds), out, time.monotonic() - start)
+    emit(document, as_json, lambda console: _show_training(console, trained, document))
+    open_ = trained.model.learner.certificate_.status != "certified"
+    return NOT_CERTIFIED if certified and open_ else DONE
+
+
+def label(
+    scan: Annotated[Path, Parameter(name="SCAN", help="Point cloud, or a folder of them.")],
+    /,
+    *,
+    model: Annotated[Path, Parameter(name="--model", help="Model file made by gapcut scenes train.")],
+    out: Annotated[
+        Path, Parameter(name="--out", help="Labelled scan to write; where SCAN is a folder, a folder.")
+    ],
+    time_limit: Annotated[
+        float, Parameter(name="--time-limit", help="Seconds of inference a scan; the best labels then count.")
+    ] = 300.0,
+    invalid: Annotated[
+        str, Parameter(name="--invalid", help="Points that are not finite: error, or drop them.")
+    ] = "error",
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> int:
+    """Label every point of a scan: label, confidence and segment, in the order of the points.
+
+    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json).
+    """
+    from gapcut.scenes.labelling import SceneModel
+
+    pairs = _outputs(scan, out)
+    scene_model = SceneModel.load(model)
+    documents = []
+    for source, target in pairs:
+        with working(f"{source.name}: reading ...") as status:
+            documents.append(
+                _label_one(scene_model, source, target, time_limit, invalid, thread_count(jobs), status)
+            )
+    document = documents[0] if scan.is_file() else {"scans": documents}
+    emit(document, as_json, lambda console: _show_labels(console, documents))
+    return DONE
+
+
+def _label_one(
+    model: SceneModel, source: Path, target: Path, limit: float, invalid: str, threads: int, say: Any
+) -> dict[str, Any]:
+    from gapcut.scenes.clouds import read_cloud, write_cloud
+    from gapcut.scenes.labelling.scene import Stopwatch
+
+    clock = Stopwatch()
+    clock.begin("reading")
+    cloud = read_cloud(source, invalid=invalid)  # type: ignore[arg-type]
+    clock.begin(None)
+    found = model.label(cloud, threads, limit, lambda step: say(f"{source.name}: {step}"))
+    say(f"{source.name}: writing ...")
+    clock.begin("writing")
+    labelled = found.on(cloud, model.names)
+    write_cloud(target, labelled)
+    clock.begin(None)
+    document = _label_document(model, source, target, found, labelled, clock)
+    text = json.dumps(plain(document), indent=2)
+    write_atomically(summary_path(target), lambda file: file.write(text.encode()))
+    return document
+
+
+def summary_path(labelled: Path) -> Path:
+    """Where the summary of a labelled scan lies."""
+    return labelled.with_name(labelled.name + SUMMARY)
+
+
+def scan_files(folder: Path) -> list[Path]:
+    """The point clouds in a folder, by name; a file is itself. Raises ValueError where there are none."""
+    from gapcut.scenes.clouds import READABLE
+
+    if folder.is_file():
+        return [folder]
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such file or folder")
+    found = sorted(p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.is_file())
+    if not found:
+        raise ValueError(f"{folder}: no point cloud in it (known endings: {' '.join(READABLE)})")
+    return found
+
+
+def _outputs(scan: Path, out: Path) -> list[tuple[Path, Path]]:
+    from gapcut.scenes.clouds import WRITABLE
+
+    files = scan_files(scan)
+    if scan.is_dir():
+        if out.is_file():
+            raise ValueError(f"{out} is a file, but {scan} is a folder: name a folder with --out")
+        out.mkdir(parents=True, exist_ok=True)
+        if out.resolve() == scan.resolve():
+            raise ValueError(f"--out {out} is the folder of the scans itself: name another one")
+        return [(f, out / (f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz")) for f in files]
+    check_folder(out)
+    if out.suffix.lower() not in WRITABLE:
+        raise ValueError(f"--out {out}: labelled scans are written as {' '.join(WRITABLE)}")
+    if out.exists() and out.resolve() == scan.resolve():
+        raise ValueError(f"--out {out} is the scan itself: name another file")
+    return [(scan, out)]
+
+
+def _channels(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    return () if parts == ("none",) else parts
+
+
+def _training_document(trained: TrainedScenes, n_scans: int, out: Path, seconds: float) -> dict[str, Any]:
+    model = trained.model
+    return {
+        "model": str(out),
+        "seconds": seconds,
+        "steps": trained.seconds,
+        "peak_memory_mb": peak_memory_mb(),
+        "scans": n_scans,
+        "graphs": len(trained.scans),
+        "points": sum(len(s.point_segment) for s in trained.scans),
+        "segments": sum(s.n_segments for s in trained.scans),
+        "edges": sum(g.n_edges for g in trained.graphs),
+        "classes": model.class_names,
+        "channels": list(model.channels),
+        "settings": model.settings.to_state(),
+        "certificate": certificate_document(model.learner.certificate_),
+    }
+
+
+def _show_training(console: Console, trained: TrainedScenes, document: dict[str, Any]) -> None:
+    console.print(
+        f"trained on    {document['scans']:,} scans, {document['points']:,} points, {document['segments']:,} "
+        f"segments, {document['edges']:,} edges; {', '.join(document['classes'])}"
+    )
+    used = ", ".join(document["channels"]) or "places alone"
+    console.print(f"features      {used}, voxel {trained.model.settings.lengths['voxel']:.3g} m")
+    console.print(f"certificate   {certificate_line(trained.model.learner.certificate_)}")
+    console.print(table(["step", "seconds"], list(document["steps"].items())))
+    console.print(
+        f"model         {document['model']}, {document['seconds']:.1f} s, "
+        f"peak memory {document['peak_memory_mb']:,.0f} MB"
+    )
+
+
+def _label_document(
+    model: SceneModel,
+    source: Path,
+    target: Path,
+    found: LabelledScan,
+    labelled: PointCloud,
+    clock: Stopwatch,
+) -> dict[str, Any]:
+    def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
+        return {"reading": own["reading"], **inner, "writing": own["writing"]}
+
+    seconds = steps(clock.seconds, found.seconds)
+    values, counts = np.unique(found.labels, return_counts=True)
+    solution = found.solution
+    return {
+        "scan": str(source),
+        "out": str(target),
+        "points": labelled.n_points,
+        "kept": found.n_kept,
+        "segments": found.n_segments,
+        "edges": found.n_edges,
+        "labels": {model.names.get(int(v), str(v)): int(c) for v, c in zip(values, counts, strict=True)},
+        "confidence": float(found.confidence.mean(dtype=np.float64)),
+        "energy": solution.energy,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "status": solution.status,
+        "accuracy": _accuracy(labelled, model.numbers),
+        "steps": seconds,
+        "cpu_steps": steps(clock.cpu, found.cpu_seconds),
+        "seconds": sum(seconds.values()),
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> float | None:
+    """Share of the points labelled before, as one of the model's classes, that have the same label now; None without
+    any."""
+    truth = labelled.extra.get("truth")
+    if truth is None or labelled.labels is None:
+        return None
+    known = np.isin(truth, numbers)
+    return float((truth == labelled.labels)[known].mean()) if known.any() else None
+
+
+def _show_labels(console: Console, documents: list[dict[str, Any]]) -> None:
+    for document in documents:
+        _show_label(console, document)
+
+
+def _show_label(console: Console, document: dict[str, Any]) -> None:
+    console.print(
+        f"labelled    {document['points']:,} points in {document['segments']:,} segments, "
+        f"{document['edges']:,} edges"
+    )
+    total = document["points"]
+    rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
+    console.print(table(["label", "points", "share"], rows))
+    console.print(
+        f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
+        f"mean confidence {percent(document['confidence'])}"
+    )
+    if document["accuracy"] is not None:
+        console.print(f"agreement   {percent(document['accuracy'])} with the labels the scan had")
+    steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
+    console.print(table(["step", "seconds"], steps))
+    console.print(
+        f"written     {document['out']}, {document['seconds']:.1f} s, "
+        f"peak memory {document['peak_memory_mb']:,.0f} MB"
+    )
+
+
+COMMANDS = (SCENES, label)

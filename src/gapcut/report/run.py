@@ -1,0 +1,190 @@
+"""What was learned and labelled as one page and as pictures: scenes, scores, weights, convergence, gaps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut.estimator import StructuredSVM
+from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
+from gapcut.report.page import PageFigure, PageTable, write_page
+from gapcut.report.picture import scene_figure
+from gapcut.report.scene_view import SceneView, shown_labels
+from gapcut.report.tables import Scores, score_labels
+from gapcut.scenes.clouds import PointCloud
+from gapcut.typing import AnyArray, IntArray
+
+Say = Callable[[str], None]
+_SCENE_COLUMNS = (
+    *("scene", "points", "segments", "edges", "accuracy", "macro F1"),
+    *("energy", "proven bound", "gap", "status", "mean confidence", "seconds"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RunScene:
+    """A labelled scan: its ``cloud`` has labels, segments, and, where the truth is known, the attribute ``truth``;
+    ``summary`` what ``gapcut label`` noted about it (may be empty)."""
+
+    cloud: PointCloud
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def truth(self) -> IntArray | None:
+        """(N,) true labels, -1 where unknown; None without any."""
+        given = self.cloud.extra.get("truth")
+        if given is None:
+            return None
+        values = np.where(np.isfinite(given), given, -1).astype(np.int64)
+        return values if (values >= 0).any() else None
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """The summary in a file, empty where there is none; raises ValueError for a damaged one."""
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ValueError(f"{path}: this summary is damaged: delete it or label the scan again") from None
+    return found if isinstance(found, dict) else {}
+
+
+def write_report(
+    folder: Path,
+    title: str,
+    scenes: Sequence[RunScene] = (),
+    learner: StructuredSVM | None = None,
+    class_names: Sequence[str] | None = None,
+    points: int = 500_000,
+    notes: Sequence[str] = (),
+    say: Say | None = None,
+) -> list[str]:
+    """Write ``report.html`` and PNG pictures into ``folder``; returns the paths.
+
+    ``class_names`` of the learner's classes, if they are numbers. Raises ValueError, OSError.
+    """
+    tell = say or (lambda line: None)
+    folder.mkdir(parents=True, exist_ok=True)
+    views = [_view(scene) for scene in scenes]
+    written: list[str] = []
+    figures: list[PageFigure] = []
+
+    def add(name: str, figure: Any, caption: str, on_page: bool = True) -> None:
+        tell(f"{name} ...")
+        save_figure(figure, folder / name)
+        written.append(str(folder / name))
+        if on_page:
+            figures.append(PageFigure(figure, caption))
+
+    scores = run_scores(scenes)
+    if scores is not None:
+        add("confusion.png", confusion_figure(scores), "Points by true and by predicted label")
+    if learner is not None:
+        names = learner.classes_ if class_names is None else np.array(list(class_names), dtype=object)
+        add("convergence.png", convergence_figure(learner.history_, "Training"), "Proven bounds of training")
+        add(
+            "weights.png",
+            weights_figure(learner.pairwise_, names, learner.pipeline_.edge_names),
+            "What neighbouring labels gain from a feature of their edge",
+        )
+    labels = shown_labels(views) if views else []
+    for view in views:
+        for layer in ("truth", "prediction", "errors"):
+            if layer in view.layers or (layer == "errors" and {"truth", "prediction"} <= set(view.layers)):
+                stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in view.name)
+                add(f"{stem}-{layer}.png", scene_figure(view, layer, labels), "", on_page=False)
+    tell("report.html ...")
+    tables = [PageTable("Scenes", _SCENE_COLUMNS, [_row(s) for s in scenes])] if scenes else []
+    if scores is not None:
+        tables.append(_class_table(scores))
+    write_page(
+        folder / "report.html",
+        title,
+        views,
+        figures,
+        tables,
+        [*notes, *(_certificate_note(learner) if learner is not None else [])],
+        scene_points=points,
+    )
+    return [str(folder / "report.html"), *written]
+
+
+def run_scores(scenes: Sequence[RunScene]) -> Scores | None:
+    """Scores of all points whose true label is known, classes by name; None without any."""
+    known = [s for s in scenes if s.truth is not None and s.cloud.labels is not None]
+    if not known:
+        return None
+    names: dict[int, str] = {}
+    for scene in known:
+        names |= scene.cloud.label_names
+    truths: list[AnyArray] = []
+    guesses: list[AnyArray] = []
+    for scene in known:
+        truth, labels = scene.truth, scene.cloud.labels
+        assert truth is not None
+        assert labels is not None
+        counted = truth >= 0
+        truths.append(truth[counted])
+        guesses.append(labels[counted])
+    present = sorted({int(v) for part in (*truths, *guesses) for v in np.unique(part)})
+    scores = score_labels(truths, guesses, np.array(present))
+    called = tuple(names.get(label, str(label)) for label in present)
+    classes = tuple(
+        type(c)(name, c.precision, c.recall, c.f1, c.support)
+        for c, name in zip(scores.classes, called, strict=True)
+    )
+    return Scores(called, scores.confusion, classes)
+
+
+def _view(scene: RunScene) -> SceneView:
+    cloud, truth = scene.cloud, scene.truth
+    layers = {} if truth is None else {"truth": truth}
+    if cloud.labels is not None:
+        layers["prediction"] = cloud.labels
+    if cloud.segments is not None:
+        layers["segments"] = cloud.segments
+    return SceneView(cloud.name or "scene", cloud.xyz, layers, cloud.label_names)
+
+
+def _row(scene: RunScene) -> list[object]:
+    said, own = scene.summary, run_scores([scene])
+    segments = scene.cloud.segments
+    confidence = scene.cloud.extra.get("confidence")
+    return [
+        scene.cloud.name or "scene",
+        scene.cloud.n_points,
+        said.get("segments", None if segments is None else int(segments.max()) + 1),
+        said.get("edges"),
+        None if own is None else own.accuracy,
+        None if own is None else own.macro_f1,
+        *(said.get(key) for key in ("energy", "bound", "gap")),
+        said.get("status", "–"),
+        None if confidence is None else float(np.mean(confidence)),
+        said.get("seconds"),
+    ]
+
+
+def _class_table(scores: Scores) -> PageTable:
+    rows: list[list[object]] = [
+        [str(c.label), c.precision, c.recall, c.f1, int(c.support)] for c in scores.classes
+    ]
+    rows.append(["mean", scores.macro_precision, scores.macro_recall, scores.macro_f1, int(scores.nodes)])
+    return PageTable(
+        f"Classes: accuracy {100 * scores.accuracy:.2f} % of the points",
+        ["class", "precision", "recall", "F1", "points"],
+        rows,
+    )
+
+
+def _certificate_note(learner: StructuredSVM) -> list[str]:
+    c = learner.certificate_
+    return [
+        f"Training, {c.problem}: {c.lower:.6g} <= optimum <= model <= {c.upper:.6g}, "
+        f"relative gap {100 * c.relative_gap:.3g} %, {c.status}."
+    ]

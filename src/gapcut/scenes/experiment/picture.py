@@ -1,0 +1,80 @@
+"""One bridge in five pictures: mesh, scan, truth, prediction, errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapcut.scenes.bridges import CLASSES, Bridge
+from gapcut.scenes.bridges.colours import COLOURS
+from gapcut.scenes.bridges.picture import Camera, render
+from gapcut.scenes.bridges.splat import splat
+from gapcut.scenes.experiment.described import DescribedBridge
+from gapcut.typing import AnyArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RIGHT, WRONG = (196, 202, 210), (213, 94, 0)
+_PAINT = np.array([COLOURS[name] for name in CLASSES])
+_WIDTH = 1000
+_ELEVATION, _AZIMUTH = 12.0, -64.0
+
+
+def bridge_figure(model: Bridge, scan: DescribedBridge, prediction: AnyArray, samples: int = 2) -> Figure:
+    """A matplotlib figure. ``prediction`` (V,) names of classes by node. Raises ImportError without matplotlib or
+    embreex."""
+    from gapcut.report.figures import new_figure
+
+    height = _height(model)
+    camera = Camera.at(model, (_WIDTH, height), _AZIMUTH, _ELEVATION)
+    guess = np.array([CLASSES.index(str(label)) for label in prediction])
+    panels = {"CAD model": render(model, camera.size, _AZIMUTH, _ELEVATION, samples=samples)}
+    wrong = guess != scan.label
+    errors = np.where(wrong[:, None], WRONG, RIGHT)
+    share = 100 * (1 - wrong.mean())
+    views = {
+        f"scan: {len(scan.xyz):,} points": None,
+        f"truth: {len(guess)} parts": _PAINT[scan.label],
+        "prediction": _PAINT[guess],
+        f"errors: {wrong.sum()} parts ({share:.1f} % right)": errors,
+    }
+    for title, paint in views.items():
+        panels[title] = _points(camera, scan, paint, samples)
+    rows = len(panels)
+    figure = new_figure(_WIDTH / 100, (height * rows + 34 * rows + 60) / 100)
+    for i, (title, image) in enumerate(panels.items()):
+        axes = figure.add_subplot(rows, 1, i + 1)
+        axes.imshow(image.astype(np.uint8), interpolation="none")
+        axes.set_title(title, fontsize=10, loc="left", pad=3)
+        axes.set_axis_off()
+    _legend(figure, np.unique(np.concatenate([scan.label, guess])))
+    return figure
+
+
+def _height(model: Bridge) -> int:
+    """Pixels of an image in which the structure fills width and height, within limits."""
+    camera = Camera.at(model, (_WIDTH, _WIDTH), _AZIMUTH, _ELEVATION)
+    seen, _ = camera.project(model.mesh.vertices)
+    wide, high = np.ptp(seen, axis=0)
+    return int(np.clip(_WIDTH * 1.12 * high / wide, 150, 460))
+
+
+def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, samples: int) -> IntArray:
+    """Points by node colour; without one in grey, the terrain included."""
+    shown = slice(None) if paint is None else scan.point_node >= 0
+    xyz, node = scan.xyz[shown].astype(np.float64), scan.point_node[shown]
+    grey = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
+    colours = grey if paint is None else paint[node]
+    return splat(camera, xyz, colours, 1.9 * scan.voxel, samples)
+
+
+def _legend(figure: Figure, classes: IntArray) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=tuple((_PAINT[k] / 255).tolist()), label=CLASSES[k]) for k in classes]
+    handles.append(Patch(color=np.array(WRONG) / 255, label="(errors) wrong part"))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2
+    )

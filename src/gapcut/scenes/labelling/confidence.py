@@ -1,0 +1,59 @@
+"""How sure a labelling is of each node, from energies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapcut.inference import Energy
+from gapcut.typing import FloatArray, IntArray
+
+_TEMPERATURES = np.geomspace(1e-3, 1e3, 121)
+
+
+def flip_energies(energy: Energy, labels: IntArray) -> FloatArray:
+    """(V, K) energy of the labelling with one node's label changed and all others kept, less that of the labelling.
+
+    Needs the same number K of labels at every node. The row of a node is 0 at its own label, and >= 0 where no single
+    change is an improvement.
+    """
+    n, k = energy.n_nodes, int(energy.n_labels[0]) if energy.n_nodes else 0
+    total = np.stack([energy.unary(u) for u in range(n)]) if n else np.zeros((0, 0))
+    _, _, table_at, tables = energy.factor_arrays()
+    if energy.n_edges:
+        u, v = energy.edges.T
+        tables3 = tables[table_at[:, None] + np.arange(k * k)].reshape(-1, k, k)
+        rows = np.arange(len(u))
+        for node, part in ((u, tables3[rows, :, labels[v]]), (v, tables3[rows, labels[u], :])):
+            for c in range(k):
+                total[:, c] += np.bincount(node, part[:, c], n)
+    return total - total[np.arange(n), labels][:, None]
+
+
+def label_probabilities(flips: FloatArray, temperature: float) -> FloatArray:
+    """(V, K) softmax of the negative energies over the temperature."""
+    scaled = -flips / temperature
+    weight = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def fit_temperature(flips: FloatArray, truth: IntArray, weights: FloatArray) -> float:
+    """The temperature, of 121 between 0.001 and 1000 spaced evenly in the logarithm, that makes the true labels most
+    likely (Guo et al., On calibration of modern neural networks, ICML 2017).
+
+    As in Platt scaling, the other labels are taken for true with a share of 1 / (n + 2) together, n the number of
+    nodes: labels that were all right on n nodes are no proof of certainty. Nodes with negative truth do not count.
+    """
+    known = truth >= 0
+    flips, truth, weights = flips[known], truth[known], weights[known]
+    if not len(truth):
+        return 1.0
+    rows, doubt = np.arange(len(truth)), 1.0 / (len(truth) + 2)
+    losses = []
+    for t in _TEMPERATURES:
+        scaled = -flips / t
+        top = scaled.max(axis=1)
+        total = top + np.log(np.exp(scaled - top[:, None]).sum(axis=1))
+        right = scaled[rows, truth]
+        others = (scaled.sum(axis=1) - right) / max(1, flips.shape[1] - 1)
+        losses.append(weights @ (total - (1.0 - doubt) * right - doubt * others))
+    return float(_TEMPERATURES[int(np.argmin(losses))])

@@ -1,0 +1,202 @@
+"""A model of scenes: everything between a scan and its labels, in one value and one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut import __version__
+from gapcut.estimator import StructuredSVM
+from gapcut.inference import Solution, solve
+from gapcut.model.container import ModelFileError, read_container, write_container
+from gapcut.model.storage import blame
+from gapcut.scenes.clouds import NO_LABEL, PointCloud
+from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
+from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
+from gapcut.scenes.labelling.settings import SceneSettings
+from gapcut.scenes.labelling.trees import TreeForest
+from gapcut.scenes.shot import Float32Array
+from gapcut.typing import AnyArray, Int32Array, IntArray
+
+_KIND, _FORMAT = "scenes", 1
+_FOREST, _LEARNER = "forest.", "learner."
+TRUTH, CONFIDENCE = "truth", "confidence"
+"""Names of the attributes that a labelled scan carries beside label and segment."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScan:
+    """``labels`` (N,) numbers, ``confidence`` (N,) in (0, 1], ``segments`` (N,); ``solution`` of the scan's energy (its
+    labels are codes of the segments); counts; ``seconds`` of wall clock and ``cpu_seconds`` by step."""
+
+    labels: IntArray
+    confidence: Float32Array
+    segments: Int32Array
+    solution: Solution
+    n_segments: int
+    n_edges: int
+    n_kept: int
+    seconds: dict[str, float]
+    cpu_seconds: dict[str, float]
+
+    def on(self, cloud: PointCloud, names: Mapping[int, str]) -> PointCloud:
+        """The cloud with label, segment and confidence of every point.
+
+        Labels it had before become ``truth``, by name: a label that is called as one of ``names`` gets its number,
+        any other a number that is not among ``names``.
+        """
+        extra = {k: v for k, v in cloud.extra.items() if k not in (CONFIDENCE, TRUTH)}
+        all_names = dict(names)
+        if cloud.labels is not None:
+            truth, more = renumber_labels(cloud, names)
+            extra[TRUTH] = truth
+            all_names |= more
+        return cloud.replace(
+            labels=self.labels,
+            label_names=all_names,
+            segments=self.segments,
+            extra={**extra, CONFIDENCE: self.confidence},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SceneModel:
+    """``settings`` with every length set; ``channels`` a scan must have; ``numbers`` label of each class, and their
+    ``names``; ``forest``; ``learner`` fitted; ``temperature`` of the confidences."""
+
+    settings: SceneSettings
+    channels: tuple[str, ...]
+    numbers: tuple[int, ...]
+    names: Mapping[int, str]
+    forest: TreeForest
+    learner: StructuredSVM
+    temperature: float
+
+    @property
+    def class_names(self) -> list[str]:
+        """One a class."""
+        return [self.names.get(number, str(number)) for number in self.numbers]
+
+    def label(
+        self, cloud: PointCloud, n_threads: int = 1, time_limit: float | None = 300.0, say: Say | None = None
+    ) -> LabelledScan:
+        """Label every point, in order.
+
+        The segments' labels minimise the energy as far as ``Solution`` says; ``time_limit`` in seconds of that search.
+        Confidence of a point: with all other segments' labels kept, the probability of its segment's label under
+        ``exp(-energy / temperature)``, the temperature fitted on the training scans. Raises ValueError for a scan
+        without a channel that the model needs.
+        """
+        scan = segment_scan(cloud, self.settings, self.channels, n_threads=n_threads, say=say)
+        clock = Stopwatch(say)
+        clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
+        clock.begin("forest")
+        distribution = scan_distribution(scan, self.forest, n_threads)
+        clock.begin("energy")
+        graph = scan_graph(scan, distribution, self.settings.lengths["voxel"])
+        energy = self.learner.energy(graph)
+        clock.begin("inference")
+        solution = solve(energy, method="auto", time_limit=time_limit)
+        clock.begin("confidence")
+        chances = label_probabilities(flip_energies(energy, solution.labels), self.temperature)
+        sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
+        labels = np.asarray(self.numbers, dtype=np.int64)[solution.labels]
+        clock.begin(None)
+        return LabelledScan(
+            labels=labels[scan.point_segment],
+            confidence=sure[scan.point_segment],
+            segments=scan.point_segment,
+            solution=solution,
+            n_segments=scan.n_segments,
+            n_edges=graph.n_edges,
+            n_kept=len(scan.kept),
+            seconds=clock.seconds,
+            cpu_seconds=clock.cpu,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one checked file (safetensors with a digest, no pickle), whole or not at all."""
+        arrays, learner = self.learner.to_state()
+        document = {
+            "kind": _KIND,
+            "format": _FORMAT,
+            "gapcut": __version__,
+            "settings": self.settings.to_state(),
+            "channels": list(self.channels),
+            "labels": [[number, name] for number, name in zip(self.numbers, self.class_names, strict=True)],
+            "features": self.forest.n_features,
+            "temperature": self.temperature,
+            "learner": learner,
+        }
+        stored: dict[str, AnyArray] = {_LEARNER + k: v for k, v in arrays.items()}
+        stored |= {_FOREST + k: v for k, v in self.forest.to_arrays().items()}
+        write_container(Path(path), stored, document)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SceneModel:
+        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is none, or was damaged or altered."""
+        place = Path(path)
+        arrays, document = read_container(place)
+        if document.get("kind") != _KIND:
+            raise ModelFileError(
+                f"{path}: a model of graphs, not of scenes: make one with gapcut scenes train"
+            )
+        if document.get("format") != _FORMAT:
+            raise ModelFileError(f"{path}: a newer format than gapcut {__version__} knows: update gapcut")
+        with blame(place):
+            return _unpack(cls, arrays, document)
+
+
+def renumber_labels(cloud: PointCloud, names: Mapping[int, str]) -> tuple[Int32Array, dict[int, str]]:
+    """(N,) the labels of a cloud in the numbers of ``names``, matched by name, and names of those not among them."""
+    if cloud.labels is None:
+        raise ValueError("the cloud has no labels to renumber")
+    number_of = {name: number for number, name in names.items()}
+    free = max(number_of.values(), default=-1) + 1
+    values, place = np.unique(cloud.labels, return_inverse=True)
+    more: dict[int, str] = {}
+    numbers = []
+    for value in values.tolist():
+        name = cloud.name_of(value)
+        if value == NO_LABEL or name in number_of:
+            numbers.append(NO_LABEL if value == NO_LABEL else number_of[name])
+            continue
+        number = value if value not in names and value not in more else free
+        more[number] = name
+        free = max(free, number + 1)
+        numbers.append(number)
+    return np.asarray(numbers, dtype=np.int32)[place], more
+
+
+def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[str, Any]) -> SceneModel:
+    def part(prefix: str) -> dict[str, AnyArray]:
+        return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+    strangers = [k for k in arrays if not k.startswith((_FOREST, _LEARNER))]
+    if strangers:
+        raise ValueError(f"unknown array {strangers[0]!r}")
+    labels = [(int(number), str(name)) for number, name in document["labels"]]
+    channels = tuple(document["channels"])
+    if any(c not in CHANNELS for c in channels) or any(number <= NO_LABEL for number, _ in labels):
+        raise ValueError("channels or labels are not what a scene model holds")
+    model = cls(
+        settings=SceneSettings.from_state(document["settings"]),
+        channels=channels,
+        numbers=tuple(number for number, _ in labels),
+        names=dict(labels),
+        forest=TreeForest.from_arrays(part(_FOREST), int(document["features"])),
+        learner=StructuredSVM.from_state(part(_LEARNER), document["learner"]),
+        temperature=float(document["temperature"]),
+    )
+    known = len(labels)
+    if model.forest.n_classes != known or model.learner.classes_.tolist() != list(range(known)):
+        raise ValueError("forest, learner and labels speak of different classes")
+    if not (model.settings.lengths and 0 < model.temperature < float("inf")):
+        raise ValueError("the temperature is no positive number")
+    return model

@@ -1,0 +1,127 @@
+"""What a point looks like from near and from afar: shape of its neighbourhood at several scales, and its column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt, grey_opening
+from scipy.spatial import cKDTree
+
+from gapcut import _core
+from gapcut.scenes.shot import Float32Array
+from gapcut.typing import AnyArray, FloatArray, IntArray
+
+SCALE_FEATURES = (
+    *("linearity", "planarity", "verticality", "uprightness"),
+    *("height range", "height in range", "reach"),
+)
+"""Features of a point at each scale; see :func:`shapes_at_scale`."""
+
+COLUMN_FEATURES = ("height above ground", "column height", "column share below", "column filling")
+"""Features of a point from the points above and below it; see :func:`columns`."""
+
+_CHUNK = 65_536
+_MOST_CELLS = 4_000_000
+
+
+def shapes_at_scale(
+    xyz: FloatArray, at: IntArray, size: float, neighbours: int, n_threads: int = 1
+) -> Float32Array:
+    """(M, 7) ``SCALE_FEATURES`` of the points ``at`` from their ``neighbours`` nearest among one point a cube of
+    ``size`` metres.
+
+    With variances l1 >= l2 >= l3 of the neighbours, their axis a (of l1) and normal n (of l3): linearity
+    (l1 - l2) / l1, planarity (l2 - l3) / l1, verticality 1 - abs(n_z), uprightness abs(a_z), height range max z - min z
+    (m), height in range (z - min z) / (max z - min z + size), reach: mean distance (m).
+    """
+    kept = xyz[np.sort(_core.voxel_sample(np.ascontiguousarray(xyz), size, 0))]
+    tree, k = cKDTree(kept), min(neighbours, len(kept))
+    out = np.empty((len(at), len(SCALE_FEATURES)), dtype=np.float32)
+    for i in range(0, len(at), _CHUNK):
+        centre = xyz[at[i : i + _CHUNK]]
+        distance, ids = tree.query(centre, k=k, workers=n_threads)
+        around = kept[np.asarray(ids).reshape(len(centre), k)]
+        out[i : i + _CHUNK, :6] = _shape(centre, around, size)
+        out[i : i + _CHUNK, 6] = np.asarray(distance).reshape(len(centre), k).mean(axis=1)
+    return out
+
+
+def _shape(centre: FloatArray, around: FloatArray, size: float) -> FloatArray:
+    z = around[:, :, 2]
+    low, high = np.minimum(z.min(axis=1), centre[:, 2]), np.maximum(z.max(axis=1), centre[:, 2])
+    local = around - around.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(np.matmul(np.swapaxes(local, 1, 2), local) / around.shape[1])
+    l3, l2, l1 = np.maximum(values, 0.0).T
+    l1 = np.maximum(l1, 1e-12)
+    return np.column_stack(
+        [
+            (l1 - l2) / l1,
+            (l2 - l3) / l1,
+            1.0 - np.abs(vectors[:, 2, 0]),
+            np.abs(vectors[:, 2, 2]),
+            high - low,
+            (centre[:, 2] - low) / (high - low + size),
+        ]
+    )
+
+
+def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
+    """(N,) metres above the ground, at least 0: see :func:`gapcut.scenes.points.height_above_ground`.
+
+    Squares become wider where the extent of the points would need more than 4 million of them.
+    """
+    low = xyz[:, :2].min(axis=0)
+    extent = xyz[:, :2].max(axis=0) - low
+    cell = max(cell, float(np.sqrt(extent.prod() / _MOST_CELLS)), float(extent.max()) / 65_536)
+    at = np.floor((xyz[:, :2] - low) / cell).astype(np.int64)
+    ground = np.full(at.max(axis=0) + 1, np.inf)
+    np.minimum.at(ground, tuple(at.T), xyz[:, 2])
+    empty = ~np.isfinite(ground)
+    if empty.any():
+        ground = ground[tuple(distance_transform_edt(empty, return_distances=False, return_indices=True))]
+    width = min(max(1, round(window / cell)), 2 * max(ground.shape))
+    # Slopes go on beyond the rim, or opening would cut them off there.
+    wide = np.pad(ground, width, mode="reflect", reflect_type="odd")
+    opened = grey_opening(wide, size=(width, width))[width:-width, width:-width]
+    return np.asarray(np.maximum(xyz[:, 2] - opened[tuple(at.T)], 0.0))
+
+
+def columns(xyz: FloatArray, height: FloatArray, size: float) -> Float32Array:
+    """(N, 4) ``COLUMN_FEATURES`` from the points of each square of ``size`` metres.
+
+    Height above ground (m); column height: max z - min z of the column (m); share of its points below the point;
+    filling: points of the column over those it would have with one each ``size / 4`` metres of height, at most 1.
+    """
+    low = xyz[:, :2].min(axis=0)
+    at = np.floor((xyz[:, :2] - low) / size).astype(np.int64)
+    column = np.unique(at[:, 0] * (at[:, 1].max() + 1) + at[:, 1], return_inverse=True)[1]
+    order = np.lexsort((xyz[:, 2], column))
+    count = np.bincount(column)
+    start = np.cumsum(count) - count
+    rank = np.empty(len(xyz))
+    rank[order] = np.arange(len(xyz)) - np.repeat(start, count)
+    z = xyz[order, 2]
+    span = (z[start + count - 1] - z[start])[column]
+    number = count[column]
+    out = [
+        height,
+        span,
+        rank / number,
+        np.minimum(number * (size / 4) / np.maximum(span, size / 4), 16.0) / 16.0,
+    ]
+    return np.column_stack(out).astype(np.float32)
+
+
+def feature_names(scales: Sequence[float], extra: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of the columns of point features, in order."""
+    return (
+        *(f"{name} at {scale:g} voxels" for scale in scales for name in SCALE_FEATURES),
+        *COLUMN_FEATURES,
+        *extra,
+    )
+
+
+def finite32(values: AnyArray) -> Float32Array:
+    """As float32, which the forest splits on."""
+    return np.ascontiguousarray(values, dtype=np.float32)

@@ -1,0 +1,260 @@
+"""From labelled scans to a model: segments, forest, held-out distributions, certified learning, temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from gapcut.data import GraphSet
+from gapcut.engines import thread_count
+from gapcut.estimator import StructuredSVM
+from gapcut.learners.base import Callback
+from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
+from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_distribution, scan_graph
+from gapcut.scenes.labelling.model import SceneModel
+from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
+from gapcut.scenes.labelling.settings import SceneSettings
+from gapcut.scenes.labelling.trees import TreeForest
+from gapcut.typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
+    m to the power ``1 - balance`` (0: as they come, 1: all classes alike), ``least_leaf`` points a leaf; ``folds`` that
+    the class distributions of the training scans are made in; ``C`` and ``gap`` of the learner; ``class_balance``:
+    classes weigh in the loss as their points to the power ``-class_balance``; ``weight_power``: segments weigh as
+    their points to this power; ``channels`` to use (None: intensity and colour, each if every scan has it)."""
+
+    n_trees: int = 60
+    rows: int = 60_000
+    balance: float = 0.5
+    least_leaf: int = 2
+    folds: int = 5
+    C: float = 1.0
+    gap: float = 1e-2
+    class_balance: float = 0.25
+    weight_power: float = 0.5
+    channels: tuple[str, ...] | None = None
+    time_limit: float | None = None
+    seed: int = 0
+    n_jobs: int | None = 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedScenes:
+    """The ``model``; the training ``scans`` and ``graphs`` whose distributions come from forests that had not seen
+    them; ``seconds`` by step."""
+
+    model: SceneModel
+    scans: list[SegmentedScan]
+    graphs: GraphSet
+    seconds: dict[str, float]
+
+
+def train_scenes(
+    clouds: Sequence[PointCloud],
+    settings: SceneSettings | None = None,
+    options: TrainingOptions | None = None,
+    say: Say | None = None,
+    callback: Callback | None = None,
+) -> TrainedScenes:
+    """Learn to label from labelled scans.
+
+    Fewer scans than folds are cut into slabs first (:func:`cut_scan`), so that every fold has some of each class.
+
+    Raises ValueError: no scans, a scan without labels, labels whose names differ from scan to scan, fewer than two
+    classes, a channel that a scan lacks.
+    """
+    wanted, clock, tell = options or TrainingOptions(), Stopwatch(), say or (lambda line: None)
+    numbers, names = label_set(clouds)
+    channels = _channels(clouds, wanted.channels)
+    sizes = (settings or SceneSettings()).for_scans([cloud.local for cloud in clouds])
+    threads = thread_count(wanted.n_jobs)
+    clock.begin("segments and features")
+    clouds = [part for cloud in clouds for part in cut_scan(cloud, -(-wanted.folds // len(clouds)))]
+    scans = []
+    for i, cloud in enumerate(clouds):
+        tell(f"scan {i + 1} of {len(clouds)}: segments and features")
+        scans.append(segment_scan(cloud, sizes, channels, label_codes(cloud, numbers), threads))
+    clock.begin("forests")
+    held = held_out_distributions(scans, len(numbers), wanted, tell)
+    tell("forest of all scans")
+    forest = grow_forest(scans, len(numbers), wanted)
+    clock.begin("learning")
+    tell("learning")
+    graphs = training_graphs(scans, held, sizes.lengths["voxel"], list(names.values()), channels, wanted)
+    svm = learn_weights(graphs, len(numbers), wanted, callback)
+    clock.begin("temperature")
+    tell("temperature")
+    model = SceneModel(
+        settings=sizes,
+        channels=channels,
+        numbers=tuple(numbers),
+        names=names,
+        forest=forest,
+        learner=svm,
+        temperature=_temperature(svm, graphs),
+    )
+    clock.begin(None)
+    return TrainedScenes(model, scans, graphs, clock.seconds)
+
+
+def label_set(clouds: Sequence[PointCloud]) -> tuple[list[int], dict[int, str]]:
+    """The label numbers that occur, ascending, and their names."""
+    if not clouds:
+        raise ValueError("no scans to learn from")
+    numbers: set[int] = set()
+    names: dict[int, str] = {}
+    for i, cloud in enumerate(clouds):
+        if cloud.labels is None:
+            raise ValueError(f"scan {cloud.name or i} holds no labels: leave it out of the training scans")
+        present = np.unique(cloud.labels[cloud.labelled]).tolist()
+        for number in present:
+            name = cloud.name_of(number)
+            if names.setdefault(number, name) != name:
+                raise ValueError(
+                    f"scan {cloud.name or i}: label {number} is {name!r}, but {names[number]!r} in another scan"
+                )
+        numbers |= set(present)
+    if len(numbers) < 2:
+        raise ValueError("all labelled points of the training scans have the same label: need two or more")
+    return sorted(numbers), {number: names[number] for number in sorted(numbers)}
+
+
+def label_codes(cloud: PointCloud, numbers: Sequence[int]) -> IntArray:
+    """(N,) places of the labels in ``numbers`` (ascending), -1 where unlabelled or not among them."""
+    if cloud.labels is None:
+        return np.full(cloud.n_points, -1)
+    known = np.asarray(numbers)
+    place = np.minimum(np.searchsorted(known, cloud.labels), len(known) - 1)
+    return np.where(known[place] == cloud.labels, place, -1)
+
+
+def cut_scan(cloud: PointCloud, parts: int) -> list[PointCloud]:
+    """The scan in slabs across its longer horizontal side, with as many labelled points each."""
+    known = np.flatnonzero(cloud.labelled)
+    if parts < 2 or len(known) < 100 * parts:
+        return [cloud]
+    axis = int(np.argmax(np.ptp(cloud.xyz[:, :2], axis=0)))
+    along = cloud.xyz[:, axis]
+    ends = np.quantile(along[known], np.linspace(0, 1, parts + 1)[1:-1])
+    slab = np.searchsorted(ends, along, side="right")
+    slabs = [cloud.select(slab == i) for i in range(parts) if (slab[known] == i).any()]
+    return [s.replace(name=f"{cloud.name or 'scan'}, part {i + 1}") for i, s in enumerate(slabs)]
+
+
+def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions) -> TreeForest:
+    """A forest on sampled, labelled points of the scans."""
+    rng = np.random.default_rng(options.seed)
+    usable, codes = [], []
+    for scan in scans:
+        code = scan.labels[scan.kept[scan.sample]]
+        rows = np.flatnonzero(code >= 0)
+        usable.append(rows)
+        codes.append(code[rows])
+    counts = np.bincount(np.concatenate(codes), minlength=n_classes)
+    if np.count_nonzero(counts) == 0:
+        raise ValueError("no labelled point is left to grow the forest on")
+    wanted = counts.astype(np.float64) ** (1.0 - options.balance) * (counts > 0)
+    chance = np.minimum(1.0, options.rows * wanted / wanted.sum() / np.maximum(counts, 1))
+    x, y = [], []
+    for scan, rows, code in zip(scans, usable, codes, strict=True):
+        drawn = rng.random(len(rows)) < chance[code]
+        x.append(scan.forest_rows(rows[drawn]))
+        y.append(code[drawn])
+    forest = RandomForestClassifier(
+        n_estimators=options.n_trees,
+        min_samples_leaf=options.least_leaf,
+        random_state=options.seed,
+        n_jobs=options.n_jobs,
+    ).fit(np.concatenate(x), np.concatenate(y))
+    return TreeForest.of_sklearn(forest, n_classes)
+
+
+def held_out_distributions(
+    scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions, say: Say
+) -> list[FloatArray]:
+    """(S, K) class distributions of every scan's segments by forests that have not seen the scan.
+
+    A forest is sure of points it was grown on: learned from those, edges would count for little.
+    """
+    folds = min(options.folds, len(scans))
+    if folds < 2:
+        raise ValueError("one small scan is too little to learn from: give several scans, or a larger one")
+    out = [np.empty((0, n_classes))] * len(scans)
+    for f in range(folds):
+        say(f"forest {f + 1} of {folds} for held-out scans")
+        forest = grow_forest([s for i, s in enumerate(scans) if i % folds != f], n_classes, options)
+        for i in range(f, len(scans), folds):
+            out[i] = scan_distribution(scans[i], forest, thread_count(options.n_jobs))
+    return out
+
+
+def training_graphs(
+    scans: Sequence[SegmentedScan],
+    distributions: Sequence[FloatArray],
+    voxel: float,
+    class_names: Sequence[str],
+    channels: Sequence[str],
+    options: TrainingOptions,
+) -> GraphSet:
+    """Graphs with the distributions given."""
+    return GraphSet(
+        (scan_graph(s, p, voxel, options.weight_power) for s, p in zip(scans, distributions, strict=True)),
+        node_feature_names=node_names(class_names, channels),
+        edge_feature_names=edge_names(channels),
+    )
+
+
+def learn_weights(
+    graphs: GraphSet, n_classes: int, options: TrainingOptions, callback: Callback | None = None
+) -> StructuredSVM:
+    """The certified learner on these graphs."""
+    return StructuredSVM(
+        C=options.C,
+        gap=options.gap,
+        classes=list(range(n_classes)),
+        class_weight=_class_weights(graphs, n_classes, options.class_balance),
+        time_limit=options.time_limit,
+        n_jobs=options.n_jobs,
+        random_state=options.seed,
+        callback=callback,
+    ).fit(graphs)
+
+
+def _class_weights(graphs: GraphSet, n_classes: int, power: float) -> dict[int, float]:
+    """Mean 1 over classes that occur."""
+    total = np.zeros(n_classes)
+    for g in graphs:
+        known = g.labelled
+        if g.labels is not None and g.node_weights is not None:
+            total += np.bincount(g.labels[known].astype(np.int64), g.node_weights[known], n_classes)
+    weight = np.where(total > 0, np.maximum(total, 1.0) ** -power, 0.0)
+    weight /= weight[total > 0].mean()
+    return {k: float(w) if total[k] > 0 else 1.0 for k, w in enumerate(weight)}
+
+
+def _channels(clouds: Sequence[PointCloud], wanted: Sequence[str] | None) -> tuple[str, ...]:
+    if wanted is None:
+        return tuple(c for c in CHANNELS if all(getattr(cloud, c) is not None for cloud in clouds))
+    unknown = [c for c in wanted if c not in CHANNELS]
+    if unknown:
+        raise ValueError(f"unknown channel {unknown[0]!r}: use {' or '.join(CHANNELS)}")
+    return tuple(c for c in CHANNELS if c in wanted)
+
+
+def _temperature(svm: StructuredSVM, graphs: GraphSet) -> float:
+    flips, truth, weights = [], [], []
+    for g, solution in zip(graphs, svm.solutions(graphs), strict=True):
+        flips.append(flip_energies(svm.energy(g), np.asarray(solution.labels, dtype=np.int64)))
+        code = np.full(g.n_nodes, -1)
+        if g.labels is not None:
+            code[g.labelled] = g.labels[g.labelled].astype(np.int64)
+        truth.append(code)
+        weights.append(np.ones(g.n_nodes) if g.node_weights is None else g.node_weights)
+    return fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))

@@ -1,0 +1,97 @@
+"""gapcut bridges and gapcut demo on very coarse scans."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gapcut.scenes.bridges import make_bridge, write_ifc
+from gapcut.scenes.bridges.site import ready_to_scan
+from gapcut.scenes.clouds import read_cloud
+from gapcut.scenes.experiment import ExperimentSettings
+from gapcut.scenes.scanner import ScannerSettings
+
+SCANNER = ScannerSettings(angular_step=1.0, max_stations=3, points=6000, spacing=25.0)
+EAST = np.array([500_000.0, 0.0, 0.0])
+TINY = ExperimentSettings(
+    SCANNER, per_part=5, shape_radii=(0.6,), n_trees=6, per_class=60, n_bridges=3, train=2
+)
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    pytest.importorskip("embreex")
+    monkeypatch.setattr(ExperimentSettings, "quick", classmethod(lambda cls: TINY))
+
+
+def test_make_writes_every_format(tmp_path, run):
+    code, out, _ = run("bridges", "make", "--n", 1, "--jobs", 1, "--out", tmp_path, "--json")
+    assert code == 0
+    (first,) = json.loads(out)["files"]
+    assert first == str(tmp_path / "girder-0.glb")
+    assert {"girder-0.glb", "girder-0.ply"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_an_ifc_file_is_scanned_with_its_own_classes(coarse, tmp_path, run):
+    pytest.importorskip("ifcopenshell")
+    bridge = make_bridge("frame", 3)
+    far = [replace(p, mesh=replace(p.mesh, vertices=p.mesh.vertices + EAST)) for p in bridge.parts]
+    write_ifc(replace(bridge, parts=tuple(far)), tmp_path / "mine.ifc")
+    given = ["--ifc", tmp_path / "mine.ifc", "--map", "IfcRailing/GUARDRAIL=cable"]
+    code, out, _ = run("bridges", "scan", *given, "--quick", "--jobs", 1, "--out", tmp_path, "--json")
+    assert code == 0
+    (scan,) = json.loads(out)["scans"]
+    assert scan["offset"][0] == pytest.approx(500_000, abs=1000)
+    assert scan["left_out"] == ""
+    cloud = read_cloud(scan["file"])
+    assert len(cloud.xyz) == scan["points"]
+    assert np.abs(cloud.xyz).max() < 1000
+    names = {cloud.label_names[k] for k in np.unique(cloud.labels[cloud.labels >= 0])}
+    assert "cable" in names
+    assert "railing" not in names
+    assert "deck" in names
+
+    code, _, err = run("bridges", "scan", "--ifc", "x.ifc", "--map", "IfcRailing", "--out", tmp_path)
+    assert code == 2
+    assert "IfcPlate/SHEET=deck" in err
+
+
+def test_a_bridge_without_ground_gets_some(tmp_path):
+    bridge = make_bridge("girder", 1)
+    bare = replace(bridge, terrain=replace(bridge.terrain, faces=np.empty((0, 3), dtype=np.int64)))
+    ready, offset = ready_to_scan(bare, margin=10.0)
+    assert not offset.any()
+    assert ready.terrain.n_faces == 2
+    np.testing.assert_allclose(ready.terrain.bounds[:, 2], bridge.mesh.bounds[0, 2])
+    np.testing.assert_allclose(ready.terrain.bounds[0, :2], bridge.mesh.bounds[0, :2] - 10.0)
+
+
+def test_reproduce_leaves_a_page_and_pictures_and_is_cheap_again(coarse, tmp_path, run):
+    folder, cache = tmp_path / "report", tmp_path / "cache"
+    command = ["bridges", "reproduce", "--quick", "--jobs", 1, "--graphs", "--cache", cache, "--out", folder]
+    code, out, _ = run(*command, "--json")
+    assert code == 0
+    first = json.loads(out)
+    assert first["folds"][0]["status"] == "certified"
+    assert all((folder / file).stat().st_size > 0 for file in first["files"])
+    code, out, _ = run("evaluate", folder / "model.gapcut", folder / "fold-1-test.npz", "--json")
+    assert code == 0
+    assert json.loads(out)["graphs"] == 1
+
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "parts of a test bridge" in out
+    assert "report.html" in out
+    second = json.loads((folder / "results.json").read_text())["folds"][0]
+    assert second["confusion"] == first["folds"][0]["confusion"]
+    assert second["forest_seconds"] < first["folds"][0]["forest_seconds"]
+
+
+def test_demo_ends_with_a_page_about_bridges(coarse, tmp_path, run):
+    code, out, _ = run("demo", "--jobs", 1, "--out", tmp_path)
+    assert code == 0
+    assert "certified" in out
+    assert "report.html" in out
+    found = {path.name for path in tmp_path.iterdir()}
+    assert {"report.html", "confusion.png", "convergence.png", "weights.png", "model.gapcut"} <= found

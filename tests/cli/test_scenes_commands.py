@@ -1,0 +1,173 @@
+"""``gapcut scenes train``, ``gapcut label``, ``gapcut report``: the way from labelled scans to a page."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
+from gapcut.scenes.labelling import SceneModel
+
+pytest.importorskip("cyclopts")
+pytest.importorskip("rich")
+pytest.importorskip("laspy")
+pytest.importorskip("matplotlib")
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scenes"))
+from street_samples import NAMES, street
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    from gapcut.cli import main
+
+    root = tmp_path_factory.mktemp("scenes")
+    (root / "train").mkdir()
+    for i, ending in enumerate(("laz", "ply", "npz")):
+        write_cloud(root / "train" / f"street-{i}.{ending}", street(i))
+    (root / "train" / "notes.md").write_text("not a scan")
+    write_cloud(root / "new.laz", street(7))
+    options = ["--trees", "10", "--voxel", "0.2", "--gap", "0.05", "--jobs", "1", "--json"]
+    code = main(["scenes", "train", str(root / "train"), "--out", str(root / "m.gapcut"), *options])
+    assert code == 0
+    return root
+
+
+@pytest.fixture(scope="module")
+def labelled(place):
+    from gapcut.cli import main
+
+    arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--out", place / "out.laz"]
+    assert main([*(str(a) for a in arguments), "--jobs", "1", "--json"]) == 0
+    return place / "out.laz"
+
+
+def test_the_model_knows_the_names_of_its_labels(place):
+    model = SceneModel.load(place / "m.gapcut")
+    assert dict(model.names) == NAMES
+    assert model.learner.certificate_.relative_gap <= 0.05
+    assert model.learner.n_jobs == 1
+
+
+def test_every_point_comes_back_in_order_with_label_confidence_and_segment(place, labelled):
+    before, after = read_cloud(place / "new.laz"), read_cloud(labelled)
+    assert np.abs(before.xyz - after.xyz).max() < 1e-3
+    assert np.array_equal(after.extra["truth"], before.labels)
+    assert after.extra["confidence"].min() > 0
+    assert after.segments.min() >= 0
+    assert dict(after.label_names) == NAMES
+    known = before.labels >= 0
+    assert (after.labels == before.labels)[known].mean() > 0.95
+
+
+def test_the_summary_says_what_was_done(labelled):
+    said = json.loads(labelled.with_name("out.laz.run.json").read_text())
+    assert said["points"] == read_cloud(labelled).n_points
+    assert said["gap"] >= 0
+    assert said["energy"] >= said["bound"]
+    assert sum(said["labels"].values()) == said["points"]
+    assert said["seconds"] == pytest.approx(sum(said["steps"].values()))
+    assert {"reading", "thinning", "segments", "forest", "inference", "writing"} <= set(said["steps"])
+
+
+@pytest.mark.parametrize("ending", ["las", "ply", "pcd", "xyz", "npz"])
+def test_any_format(place, run, ending):
+    code, out, err = run(
+        "label",
+        place / "new.laz",
+        "--model",
+        place / "m.gapcut",
+        "--out",
+        place / f"any.{ending}",
+        "--jobs",
+        1,
+    )
+    assert code == 0, err
+    assert "inference" in out
+    assert "agreement" in out
+    got, first = read_cloud(place / f"any.{ending}"), read_cloud(place / "new.laz")
+    assert np.abs(got.xyz - first.xyz).max() < 1e-3
+    assert (got.labels == first.labels)[first.labels >= 0].mean() > 0.95
+    assert got.extra["confidence"].shape == (got.n_points,)
+
+
+def test_a_folder_of_scans(place, run):
+    code, out, err = run(
+        "label", place / "train", "--model", place / "m.gapcut", "--out", place / "all", "--jobs", 1, "--json"
+    )
+    assert code == 0, err
+    assert len(json.loads(out)["scans"]) == 3
+    assert sorted(p.name for p in (place / "all").glob("street*")) == sorted(
+        f"street-{i}.{e}{more}" for i, e in enumerate(("laz", "ply", "npz")) for more in ("", ".run.json")
+    )
+
+
+def test_a_report_of_labelled_scans(place, labelled, run):
+    code, out, err = run(
+        "report", labelled, "--model", place / "m.gapcut", "--out", place / "report", "--json"
+    )
+    assert code == 0, err
+    names = {Path(f).name for f in json.loads(out)["files"]}
+    assert {"report.html", "confusion.png", "weights.png", "convergence.png", "out-truth.png"} <= names
+    assert {"out-prediction.png", "out-errors.png"} <= names
+    page = (place / "report" / "report.html").read_text()
+    assert "proven bound" in page
+    assert re.search(r"accuracy \d\d\.\d\d %", page)
+    assert not re.search(r"(src|href)=.?https?:", page)
+
+
+def test_a_report_of_a_model_alone(place, run):
+    code, out, _ = run("report", place / "m.gapcut", "--out", place / "alone")
+    assert code == 0
+    assert "weights.png" in out
+    assert (place / "alone" / "report.html").is_file()
+
+
+def test_a_report_of_a_scan_without_truth_shows_its_labels(place, run):
+    write_cloud(place / "bare.ply", street(3).replace(extra={}))
+    code, out, err = run("report", place / "bare.ply", "--out", place / "bare")
+    assert code == 0, err
+    assert "bare-prediction.png" in out
+    assert "bare-errors.png" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["scenes", "train", "{p}/nowhere", "--out", "{p}/x.gapcut"], "no such file or folder"),
+        (["scenes", "train", "{p}/empty", "--out", "{p}/x.gapcut"], "no point cloud in it"),
+        (["scenes", "train", "{p}/plain.npz", "--out", "{p}/x.gapcut"], "holds no labels"),
+        (["scenes", "train", "{p}/train", "--out", "{p}/no/x.gapcut"], "no such folder"),
+        (["scenes", "train", "{p}/train", "--out", "{p}/x.gapcut", "--channels", "smell"], "unknown channel"),
+        (["scenes", "train", "{p}/train", "--out", "{p}/x.gapcut", "--channels", "colour"], "has no colour"),
+        (["scenes", "train", "{p}/train", "--out", "{p}/x.gapcut", "--voxel", "0"], "voxel=0"),
+        (["label", "{p}/new.laz", "--model", "{p}/new.laz", "--out", "{p}/x.laz"], "not a gapcut model"),
+        (["label", "{p}/new.laz", "--model", "{p}/m.gapcut", "--out", "{p}/x.e57"], "are written as"),
+        (["label", "{p}/new.laz", "--model", "{p}/m.gapcut", "--out", "{p}/new.laz"], "is the scan itself"),
+        (
+            ["label", "{p}/train", "--model", "{p}/m.gapcut", "--out", "{p}/train"],
+            "folder of the scans itself",
+        ),
+        (["label", "{p}/cut.laz", "--model", "{p}/m.gapcut", "--out", "{p}/x.laz"], "cut short"),
+        (
+            ["label", "{p}/plain.npz", "--model", "{p}/m.gapcut", "--out", "{p}/x.laz", "--invalid", "no"],
+            "invalid",
+        ),
+        (["report", "{p}/plain.npz", "--out", "{p}/r"], "holds no labels"),
+        (["report", "{p}/out.laz", "--out", "{p}/new.laz"], "not a folder"),
+    ],
+)
+def test_mistakes_end_in_one_clear_line(place, labelled, run, arguments, said):
+    (place / "empty").mkdir(exist_ok=True)
+    write_cloud(place / "plain.npz", PointCloud(street(0).xyz))
+    (place / "cut.laz").write_bytes((place / "new.laz").read_bytes()[:2000])
+    code, _, err = run(*(a.format(p=place) for a in arguments))
+    assert code == 2
+    assert said in err
+    assert len(err.strip().splitlines()) == 1

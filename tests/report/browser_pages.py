@@ -1,0 +1,75 @@
+"""A page in headless Chromium, for tests."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+image = pytest.importorskip("matplotlib.image", reason="needs matplotlib")
+
+_FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+BLUE, ORANGE, WRONG = (0, 114, 178), (230, 159, 0), (213, 48, 26)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = os.environ.get("GAPCUT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine (set GAPCUT_CHROMIUM to one)")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=program, args=list(_FLAGS))
+        yield running
+        running.close()
+
+
+class Opened:
+    def __init__(self, browser: Any, path: Path, touch: bool = False) -> None:
+        size = {"width": 420, "height": 800} if touch else {"width": 900, "height": 640}
+        self.context = browser.new_context(viewport=size, has_touch=touch)
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+        self.ready()
+
+    def ready(self) -> None:
+        self.until("state.ready")
+
+    def until(self, condition: str, seconds: float = 60.0) -> None:
+        """Asked from outside: the page's own policy forbids the evaluation of text in it."""
+        end = time.perf_counter() + seconds
+        while not self.page.evaluate(condition):
+            assert not self.said
+            assert time.perf_counter() < end, (
+                f"not within {seconds} s: {condition}; the page said {self.said}"
+            )
+            time.sleep(0.03)
+
+    def pixels(self) -> np.ndarray:
+        """(H, W, 3) what the canvas shows, two frames later."""
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        picture = image.imread(io.BytesIO(self.page.locator("#view").screenshot()), format="png")
+        return np.rint(picture[:, :, :3] * 255)
+
+    def share(self, colour: tuple[int, int, int]) -> float:
+        """Share of the pixels whose hue is that of ``colour``, at any brightness between 0.35 and 1.05."""
+        seen = self.pixels()
+        scale = (seen @ np.array(colour)) / (np.array(colour) @ np.array(colour))
+        off = np.abs(seen - scale[:, :, None] * np.array(colour)).max(axis=2)
+        return float(((off < 14) & (scale > 0.35) & (scale < 1.05)).mean())
+
+    def press(self, group: str, text: str, **options: Any) -> None:
+        self.page.locator(f"{group} button", has_text=text).click(**options)
+        self.ready()

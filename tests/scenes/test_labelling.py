@@ -1,0 +1,427 @@
+"""Scans to labelled scans: contacts, forest arrays, confidences, features, the model and its file."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from street_samples import NAMES, street
+
+import gapcut
+from gapcut.inference import Energy
+from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, segment_scan, train_scenes
+from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies, label_probabilities
+from gapcut.scenes.labelling.contacts import find_contacts
+from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.model import renumber_labels
+from gapcut.scenes.labelling.relations import EDGE_FEATURES, describe_segments, relate
+from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground_heights, shapes_at_scale
+from gapcut.scenes.labelling.thinning import thin
+from gapcut.scenes.labelling.training import cut_scan
+from gapcut.scenes.labelling.trees import TreeForest
+
+SETTINGS = SceneSettings(voxel=0.2, extent=1.0)
+OPTIONS = TrainingOptions(n_trees=12, folds=3, gap=0.05, C=1.0)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return train_scenes([street(i) for i in range(3)], SETTINGS, OPTIONS)
+
+
+# --- thinning and surroundings
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_point_has_the_nearest_kept_one(seed):
+    rng = np.random.default_rng(seed)
+    xyz = rng.uniform(-3, 3, (400, 3))
+    found = thin(xyz, 0.7)
+    cubes = np.floor(xyz / 0.7)
+    assert len(found.rows) == len(np.unique(cubes, axis=0))
+    distance = np.linalg.norm(xyz[:, None] - xyz[found.rows][None], axis=2)
+    assert np.allclose(distance[np.arange(400), found.keeper], distance.min(axis=1))
+    assert np.array_equal(found.rows[found.keeper[found.rows]], found.rows)
+
+
+def test_shapes_tell_lines_planes_and_balls():
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-1, 1, (300, 3))
+    bodies = {
+        "wire": t * [4, 0, 0],
+        "pole": t * [0, 0, 4],
+        "floor": t * [3, 3, 0],
+        "wall": t * [3, 0, 3],
+        "ball": t,
+    }
+    name = {k: i for i, k in enumerate(SCALE_FEATURES)}
+    mean = {k: shapes_at_scale(v, np.arange(300), 0.05, 16).mean(axis=0) for k, v in bodies.items()}
+    assert min(mean["wire"][name["linearity"]], mean["pole"][name["linearity"]]) > 0.95
+    assert min(mean["floor"][name["planarity"]], mean["wall"][name["planarity"]]) > 0.4
+    assert mean["ball"][name["linearity"]] + mean["ball"][name["planarity"]] < 0.8
+    assert mean["wall"][name["verticality"]] > 0.95
+    assert mean["floor"][name["verticality"]] < 0.05
+    assert mean["pole"][name["uprightness"]] > 0.95
+    assert mean["wire"][name["uprightness"]] < 0.05
+    assert mean["floor"][name["height range"]] == 0.0
+    assert all((m >= 0).all() for m in mean.values())
+
+
+def test_ground_and_columns():
+    flat = np.stack(np.meshgrid(np.arange(0, 20, 0.5), np.arange(0, 20, 0.5), [0.0]), -1).reshape(-1, 3)
+    pole = np.c_[np.full(20, 10.1), np.full(20, 10.1), np.arange(0.5, 10.5, 0.5)]
+    slope = np.array([0.05, 0.0])
+    xyz = np.concatenate([flat, pole])
+    xyz[:, 2] += xyz[:, :2] @ slope
+    height = ground_heights(xyz, 1.0, 8.0)
+    assert height[: len(flat)].max() < 0.1
+    assert height[-1] == pytest.approx(10.0, abs=0.2)
+    found = columns(xyz, height, 1.0)
+    assert found[-1, 1] == pytest.approx(10.0, abs=0.1)
+    assert found[-1, 2] > 0.9
+    assert (found >= 0).all()
+
+
+def test_one_stray_point_far_away_does_not_exhaust_memory():
+    xyz = np.concatenate([np.random.default_rng(0).uniform(0, 5, (500, 3)), [[80_000.0, 90_000.0, 10.0]]])
+    assert np.isfinite(ground_heights(xyz, 0.5, 10.0)).all()
+
+
+# --- contacts
+
+
+def brute_contacts(xyz, segments, cell):
+    """The definition, word for word."""
+    at = np.floor((xyz - xyz.min(axis=0)) / cell).astype(int)
+    patches = {}
+    for place, segment, point in zip(map(tuple, at), segments, xyz, strict=True):
+        patches.setdefault((place, segment), []).append(point)
+    means = {key: np.mean(points, axis=0) for key, points in patches.items()}
+    found = {}
+    for a, b in itertools.combinations(means, 2):
+        (pa, sa), (pb, sb) = a, b
+        if sa == sb or np.abs(np.subtract(pa, pb)).max() > 1:
+            continue
+        line = means[a] - means[b]
+        if np.linalg.norm(line) > 1.5 * cell:
+            continue
+        rise = np.sign(line[2]) if abs(line[2]) > np.hypot(line[0], line[1]) else 0
+        for u, v, r in ((sa, sb, rise), (sb, sa, -rise)):
+            found.setdefault((u, v), []).append((r, np.linalg.norm(line)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_contacts_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 90))
+    xyz = rng.uniform(0, 3, (n, 3))
+    if seed % 3 == 0:
+        xyz = np.round(xyz * 2) / 2  # ties, twins
+    segments = rng.integers(0, max(1, n // 6), n)
+    found = find_contacts(xyz, segments, 0.6)
+    wanted = brute_contacts(xyz, segments, 0.6)
+    assert [tuple(e) for e in found.edges] == sorted(wanted)
+    for i, edge in enumerate(found.edges):
+        rises, distances = np.array(wanted[tuple(edge)]).T
+        assert found.size[i] == len(rises)
+        assert found.above[i] == pytest.approx((rises > 0).mean())
+        assert found.below[i] == pytest.approx((rises < 0).mean())
+        assert found.distance[i] == pytest.approx(distances.mean())
+
+
+# --- features of segments and edges
+
+
+def box(low, high, n=400, seed=0):
+    return np.random.default_rng(seed).uniform(low, high, (n, 3))
+
+
+def related(parts, voxel=0.1, cell=0.4):
+    xyz = np.concatenate(parts)
+    segments = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+    table = describe_segments(xyz, xyz[:, 2] - xyz[:, 2].min(), segments, len(parts), voxel)
+    contacts = find_contacts(xyz, segments, cell)
+    chances = np.eye(len(parts))
+    values, names = relate(contacts, table, chances, voxel, np.zeros((len(parts), 0)))
+    assert names == EDGE_FEATURES
+    assert (values >= 0).all()
+    assert (table.values >= 0).all()
+    edges = {
+        tuple(e): dict(zip(names, row, strict=True)) for e, row in zip(contacts.edges, values, strict=True)
+    }
+    return edges, table
+
+
+def test_a_column_on_a_plate():
+    edges, table = related([box([0, 0, 0], [3, 3, 0.05], 2000), box([1.4, 1.4, 0.1], [1.6, 1.6, 3], 600)])
+    up, down = edges[1, 0], edges[0, 1]
+    assert up["on top of"] > 0.25
+    assert up["below"] == 0.0
+    assert down["below"] == up["on top of"]
+    assert up["higher"] > 0
+    assert down["higher"] == 0
+    assert down["lower"] == up["higher"]
+    assert up["size ratio"] + down["size ratio"] == pytest.approx(1.0)
+    assert up["similarity"] == 0.0
+    assert up["contact share"] == 1.0
+    assert table.values[1, 7] > 0.99  # uprightness of the column
+
+
+def test_plates_in_one_plane_and_across():
+    floor = box([0, 0, 0], [3, 3, 0.02], 1500)
+    further = box([3.02, 0, 0], [6, 3, 0.02], 1500, 1)
+    wall = box([0, 3.02, 0.02], [3, 3.04, 3], 1500, 2)
+    edges, _ = related([floor, further, wall])
+    assert edges[0, 1]["coplanar"] > 0.5
+    assert edges[0, 2]["coplanar"] < 0.1
+    assert edges[0, 2]["perpendicular"] > 0.5
+    assert edges[0, 1]["perpendicular"] < 0.2
+    assert edges[0, 1]["beside"] > 0.9
+
+
+def test_bars_side_by_side_are_parallel():
+    bars = [box([0, y, 0], [4, y + 0.1, 0.1], 400, k) for k, y in enumerate((0, 0.3))]
+    post = box([4.1, 0, 0], [4.2, 0.1, 3], 400, 3)
+    edges, _ = related([*bars, post])
+    assert edges[0, 1]["parallel"] > 0.9
+    assert edges[0, 2]["parallel"] < 0.2
+
+
+# --- forest as arrays
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forest_arrays_say_what_scikit_learn_says(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(300, 6)).astype(np.float32)
+    x[:, 3] = np.round(x[:, 3])  # ties at thresholds
+    y = rng.choice([0, 2, 3], 300) if seed else np.full(300, 2)
+    forest = RandomForestClassifier(n_estimators=7, random_state=seed).fit(x, y)
+    rows = rng.normal(size=(1000, 6)).astype(np.float32)
+    rows[:, 3] = np.round(rows[:, 3])
+    ours = TreeForest.of_sklearn(forest, 5)
+    wanted = np.zeros((1000, 5))
+    wanted[:, forest.classes_] = forest.predict_proba(rows)
+    assert np.abs(ours.distributions(rows) - wanted).max() < 1e-6
+    again = TreeForest.from_arrays(ours.to_arrays(), 6)
+    assert np.array_equal(again.distributions(rows, 2), ours.distributions(rows))
+
+
+def test_arrays_that_are_no_forest_are_refused():
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()
+    inner = int(np.flatnonzero(good["feature"] >= 0)[0])
+
+    def spoilt(key, value, at=inner):
+        array = good[key].copy()
+        array[at] = value
+        return {**good, key: array}
+
+    for bad in (
+        spoilt("left", inner),  # a circle
+        spoilt("right", 10**6),
+        spoilt("feature", 3),
+        spoilt("threshold", np.nan),
+        spoilt("value", np.nan),
+        spoilt("value", -1.0),
+        spoilt("root", -1, 0),
+        {**good, "left": good["left"][:-1]},
+        {**good, "value": good["value"].astype(np.float64)},
+        {k: v for k, v in good.items() if k != "root"},
+    ):
+        with pytest.raises(ValueError):
+            TreeForest.from_arrays(bad, 3)
+    with pytest.raises(ValueError, match="takes 3 features"):
+        TreeForest.from_arrays(good, 3).distributions(np.zeros((2, 4)))
+
+
+# --- confidence
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_flip_energies_are_differences_of_energies(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(1, 7)), int(rng.integers(2, 4))
+    pairs = [p for p in itertools.product(range(n), repeat=2) if p[0] != p[1]]
+    edges = np.array(pairs)[rng.random(len(pairs)) < 0.6] if pairs else np.zeros((0, 2), int)
+    energy = Energy(rng.normal(size=(n, k)), edges.reshape(-1, 2), rng.normal(size=(len(edges), k, k)))
+    labels = rng.integers(0, k, n)
+    found = flip_energies(energy, labels)
+    for u, c in itertools.product(range(n), range(k)):
+        other = labels.copy()
+        other[u] = c
+        assert found[u, c] == pytest.approx(energy.energy(other) - energy.energy(labels), abs=1e-9)
+
+
+def test_the_temperature_that_made_the_labels_is_found():
+    rng = np.random.default_rng(0)
+    flips = rng.exponential(3.0, (20_000, 4))
+    chances = label_probabilities(flips, 2.0)
+    assert np.allclose(chances.sum(axis=1), 1)
+    truth = (rng.random((20_000, 1)) > np.cumsum(chances, axis=1)).sum(axis=1)
+    assert fit_temperature(flips, truth, np.ones(20_000)) == pytest.approx(2.0, rel=0.13)
+    assert fit_temperature(flips, np.full(20_000, -1), np.ones(20_000)) == 1.0
+
+
+# --- the whole way
+
+
+def test_streets_are_labelled(trained):
+    assert trained.model.learner.certificate_.status == "certified"
+    scan = street(7)
+    found = trained.model.label(scan)
+    known = scan.labelled
+    assert (found.labels == scan.labels)[known].mean() > 0.95
+    for label in (6, 9):
+        assert (found.labels == label)[scan.labels == label].mean() > 0.6
+    assert set(np.unique(found.labels)) <= set(NAMES)
+    assert found.confidence.dtype == np.float32
+    assert ((found.confidence > 0) & (found.confidence <= 1)).all()
+    assert found.solution.status == "optimal"
+    right = (found.labels == scan.labels)[known]
+    assert found.confidence[known][right].mean() > found.confidence[known][~right].mean()
+    assert set(found.seconds) >= {"thinning", "segments", "point features", "contacts", "forest", "inference"}
+
+
+def test_order_of_the_points_is_kept(trained):
+    scan = street(8)
+    found = trained.model.label(scan)
+    out = found.on(scan, trained.model.names)
+    assert np.array_equal(out.xyz, scan.xyz)
+    assert np.array_equal(out.extra["truth"], scan.labels)
+    assert np.array_equal(out.segments, found.segments)
+    for segment in np.unique(found.segments)[:20]:
+        assert len(np.unique(found.labels[found.segments == segment])) == 1
+
+
+def test_the_file_gives_the_same_model_and_threads_the_same_labels(trained, tmp_path: Path):
+    path = tmp_path / "m.gapcut"
+    trained.model.save(path)
+    again = SceneModel.load(path)
+    assert again.settings == trained.model.settings
+    assert again.names == trained.model.names
+    scan = street(9)
+    a, b = trained.model.label(scan), again.label(scan, n_threads=2)
+    assert np.array_equal(a.labels, b.labels)
+    assert np.array_equal(a.confidence, b.confidence)
+    assert a.solution.energy == b.solution.energy
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(gapcut.ModelFileError, match="damaged or altered"):
+        SceneModel.load(path)
+
+
+def test_the_two_kinds_of_model_are_told_apart(trained, tmp_path: Path):
+    trained.model.save(tmp_path / "scenes.gapcut")
+    trained.model.learner.save(tmp_path / "graphs.gapcut")
+    with pytest.raises(gapcut.ModelFileError, match="use gapcut label"):
+        gapcut.StructuredSVM.load(tmp_path / "scenes.gapcut")
+    with pytest.raises(gapcut.ModelFileError, match="gapcut scenes train"):
+        SceneModel.load(tmp_path / "graphs.gapcut")
+
+
+def test_training_distributions_come_from_forests_that_have_not_seen_them():
+    """Labels without any sense: a forest knows those it has seen and no others."""
+    clouds = []
+    for i in range(3):
+        scan = street(i)
+        cube = np.floor(scan.xyz).astype(np.int64) @ [1, 31, 977]
+        labels = np.random.default_rng(i).integers(0, 2, 10**4)[cube % 10**4]
+        clouds.append(scan.replace(labels=labels, label_names={}))
+    found = train_scenes(clouds, SETTINGS, OPTIONS)
+    for scan, graph in zip(found.scans, found.graphs, strict=True):
+        seen = scan_distribution(scan, found.model.forest)
+        held = np.asarray(graph.node_features)[:, :2]
+        true, rows = scan.label_counts(2).argmax(axis=1), np.arange(scan.n_segments)
+        assert seen[rows, true].mean() > held[rows, true].mean() + 0.1
+        assert np.allclose(held.sum(axis=1), 1)
+
+
+def test_a_scan_is_cut_into_slabs():
+    scan = street(0)
+    slabs = cut_scan(scan, 4)
+    assert sum(s.n_points for s in slabs) == scan.n_points
+    labelled = [int(s.labelled.sum()) for s in slabs]
+    assert max(labelled) - min(labelled) < 20
+    for a, b in itertools.pairwise(slabs):
+        assert a.xyz[:, 0].max() <= b.xyz[:, 0].min()
+    assert cut_scan(scan, 1) == [scan]
+
+
+def test_one_scan_is_enough():
+    model = train_scenes([street(0)], SETTINGS, OPTIONS).model
+    scan = street(1)
+    assert (model.label(scan).labels == scan.labels)[scan.labelled].mean() > 0.9
+
+
+def test_colour_is_used_where_every_scan_has_it_and_then_needed():
+    model = train_scenes([street(i, colour=True) for i in range(2)], SETTINGS, OPTIONS).model
+    assert model.channels == ("colour",)
+    assert len(model.learner.pipeline_.raw_columns.edge) == len(EDGE_FEATURES) + 1
+    with pytest.raises(ValueError, match="street-5 has no colour, but the model was trained with it"):
+        model.label(street(5))
+    mixed = train_scenes([street(0, colour=True), street(1)], SETTINGS, OPTIONS).model
+    assert mixed.channels == ()
+
+
+def test_tiny_scans_get_labels(trained):
+    rng = np.random.default_rng(0)
+    for xyz in (
+        [[0.0, 0.0, 0.0]],
+        np.zeros((40, 3)),
+        rng.uniform(0, 1, (3, 3)),
+        rng.uniform(0, 500, (30, 3)),
+    ):
+        found = trained.model.label(PointCloud(np.asarray(xyz) + np.array([500_000, 6_000_000, 0])))
+        assert set(found.labels.tolist()) <= set(NAMES)
+        assert np.isfinite(found.confidence).all()
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    with pytest.raises(ValueError, match="no scans"):
+        train_scenes([])
+    with pytest.raises(ValueError, match="plain holds no labels"):
+        train_scenes([street(0), PointCloud(street(1).xyz, name="plain")])
+    one = street(0)
+    with pytest.raises(ValueError, match="two or more"):
+        train_scenes([one.replace(labels=np.full(one.n_points, 3))])
+    other = street(1).replace(label_names={**NAMES, 5: "house"})
+    with pytest.raises(ValueError, match="label 5 is 'house', but 'wall'"):
+        train_scenes([one, other])
+    with pytest.raises(ValueError, match="unknown channel 'smell'"):
+        train_scenes([one], options=replace(OPTIONS, channels=("smell",)))
+    with pytest.raises(ValueError, match="scene setting voxel=-1"):
+        SceneSettings(voxel=-1)
+
+
+def test_labels_are_matched_by_name():
+    cloud = PointCloud(np.eye(4, 3), labels=[7, 1, 3, -1], label_names={7: "wall", 1: "sea", 3: "sky"})
+    truth, more = renumber_labels(cloud, {1: "wall", 3: "pole"})
+    assert truth[0] == 1
+    assert truth[3] == -1
+    assert more == {int(truth[1]): "sea", int(truth[2]): "sky"}
+    assert not {1, 3} & set(more)
+
+
+def test_graphs_weigh_segments_by_points(trained):
+    scan = trained.scans[0]
+    p = scan_distribution(scan, trained.model.forest)
+    graph = scan_graph(scan, p, 0.4, 0.5)
+    counts = scan.label_counts(p.shape[1]).sum(axis=1)
+    assert np.allclose(graph.node_weights[counts > 0], np.sqrt(counts[counts > 0]))
+    assert scan.size.sum() == len(scan.point_segment)
+
+
+def test_settings_follow_the_spacing():
+    fine, coarse = SceneSettings().scaled(0.05), SceneSettings().scaled(0.5)
+    assert coarse.lengths == pytest.approx({k: 10 * v for k, v in fine.lengths.items()})
+    assert SceneSettings.from_state(fine.to_state()) == fine
+    with pytest.raises(ValueError, match="is not set"):
+        segment_scan(street(0), SceneSettings())
