@@ -2,10 +2,10 @@
 
     python benchmarks/relaxation.py [--count 100]
 
-Small random energies of nine families (``tests/random_energies.py``: graph, tables; 2 to 6 labels), each solved by
-``lp`` (HiGHS; the bound recomputed from its duals) and by ``trws`` with and without ``escape``. ``within`` counts bounds
-at most 0.1 % below the program's optimum, ``worst`` is the largest distance; ``tight``: energies that close without an
-escape, which then does not run. ``open`` columns are for the others: sweeps and CPU milliseconds, means.
+Small random energies of nine families (``tests/random_energies.py``: graph, tables; 2 to 6 labels), each solved
+by ``lp`` (HiGHS; the bound recomputed from its duals) and by ``trws`` with and without ``escape``. ``within`` counts
+bounds at most 0.1 % below the program's optimum, ``worst`` is the largest distance; ``tight``: energies that close
+without an escape, which then does not run. ``open`` columns are for the others: sweeps and CPU milliseconds, means.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from random_energies import FAMILIES, random_energy  # noqa: E402
-
-from gapcut import Energy, _core, solve  # noqa: E402
+from gapcut import Energy, _core, solve
+from random_energies import FAMILIES, random_energy
 
 HEADER = (
-    "| energies | within 0.1 % | worst | without escape | worst | tight | open: sweeps | without | open: ms | without |\n"
+    "| energies | within 0.1 % | worst | without escape | worst | tight | open: sweeps | without "
+    "| open: ms | without |\n"
     "|---|---|---|---|---|---|---|---|---|---|"
 )
 PART = 1e-3

@@ -2,10 +2,11 @@
 
     python benchmarks/scale.py [--part doubling,threads,large,many] [--largest 1000000]
 
-``doubling``: planted graphs of 31,250 edges and up, time of an iteration, of the share bound, of an exact cut (started
-evenly, and from the arc shares) and of a repair, and their ratio to half the size. ``large``: one graph of 100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to
-1 %. ``many``: 1,000 graphs of 500 nodes. ``threads``: tables and scenes with one thread and with two, one after the
-other. Peak memory is that of a process of its own; medians over ``--repeat``. A Markdown table goes to standard output.
+``doubling``: planted graphs of 31,250 edges and up, time of an iteration, of the share bound, of an exact cut
+(started evenly, and from the arc shares) and of a repair, and their ratio to half the size. ``large``: one graph of
+100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to 1 %. ``many``: 1,000 graphs of 500 nodes.
+``threads``: tables and scenes with one thread and with two, one after the other. Peak memory is that of a process of
+its own; medians over ``--repeat``. A Markdown table goes to standard output.
 """
 
 from __future__ import annotations

@@ -66,4 +66,6 @@ def random_energy(family: str, seed: int) -> Energy:
     n_labels = int(rng.integers(2, 7))
     n_nodes = int(edges.max()) + 1
     weight = float(rng.choice([0.4, 1.0, 2.0]))
-    return Energy(rng.normal(size=(n_nodes, n_labels)), edges, weight * TABLES[tables](rng, len(edges), n_labels))
+    return Energy(
+        rng.normal(size=(n_nodes, n_labels)), edges, weight * TABLES[tables](rng, len(edges), n_labels)
+    )

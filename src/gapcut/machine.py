@@ -211,8 +211,8 @@ class Machine:
 
     def to_state(self) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         """Arrays and a JSON-able document: what :meth:`save` writes, to be part of another file."""
-        params = {**self._fit_params, "inference": self.inference, "n_jobs": self.n_jobs}
-        return pack_model(self._fitted(), params)
+        model = self._fitted()
+        return pack_model(model, {**self._fit_params, "inference": self.inference, "n_jobs": self.n_jobs})
 
     @classmethod
     def from_state(cls, arrays: dict[str, AnyArray], document: dict[str, Any]) -> Self:

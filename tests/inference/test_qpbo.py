@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from scipy.sparse import lil_array
 
 from gapcut import _core
 from gapcut.inference import Energy, RoofDual, persistency, roof_dual, solve
+from own_time import OwnTime
 
 INF = math.inf
 
@@ -343,9 +343,9 @@ def large(rng: np.random.Generator, n: int, k: int) -> Energy:
 def test_time_limits_are_kept(method: str, n: int, k: int) -> None:
     energy = large(np.random.default_rng(9), n, k)
     for limit in (0.0, 0.1):
-        start = time.perf_counter()
+        clock = OwnTime()
         solution = solve(energy, method, time_limit=limit)
-        assert time.perf_counter() - start < limit + 1.0
+        assert clock.seconds < limit + 1.0
         assert solution.status == "stopped"
         assert -INF < solution.bound <= solution.energy < INF
 

@@ -6,13 +6,13 @@ import itertools
 import json
 import math
 import pickle
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gapcut.inference import METHODS, TOLERANCE, Energy, solve, solve_many
+from own_time import OwnTime
 
 INF = math.inf
 
@@ -243,9 +243,9 @@ def test_time_limit_is_kept() -> None:
     energy = grid(np.random.default_rng(8), 150, 8)
     for method in ("auto", "trws"):
         for limit in (0.0, 0.15):
-            start = time.perf_counter()
+            clock = OwnTime()
             solution = solve(energy, method, time_limit=limit)
-            assert time.perf_counter() - start < limit + 1.0
+            assert clock.seconds < limit + 1.0
             assert solution.status == "stopped"
             assert -INF < solution.bound <= solution.energy < INF
     assert solve(energy, "icm", time_limit=0.0).status == "stopped"

@@ -389,3 +389,15 @@ def test_oakland_map_has_every_label_once() -> None:
     assert len(mapped) == len(set(mapped))
     assert set(OAKLAND_LABELS.values()) - set(mapped) == {"error", "to_label", "undet", "legacy"}
     assert tuple(OAKLAND_MAP) == OAKLAND_CLASSES
+
+
+def test_ply_is_read_by_trimesh(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+    cloud = surveyed(300)
+    write_cloud(tmp_path / "a.ply", cloud)
+    read = trimesh.load(tmp_path / "a.ply")
+    assert np.abs(read.vertices - cloud.xyz).max() < 1e-3
+    assert np.array_equal(read.colors[:, :3], cloud.colour)
+    columns = read.metadata["_ply_raw"]["vertex"]["data"]
+    assert np.array_equal(np.asarray(columns["label"]).ravel(), cloud.labels)
+    assert np.allclose(np.asarray(columns["confidence"]).ravel(), cloud.extra["confidence"])

@@ -150,7 +150,11 @@ class Bounds:
         """Upper bound at ``w`` from a proven bound of the mean slack there, ``rounding`` of it for floating point."""
         value, more = primal_bound(self.problem, w, OracleTotal(np.zeros(0), 0.0, slack), exact=False)
         if value < self.upper:
-            self.weights, self.upper, self.upper_rounding = np.array(w), value, more + self.problem.C * rounding
+            self.weights, self.upper, self.upper_rounding = (
+                np.array(w),
+                value,
+                more + self.problem.C * rounding,
+            )
         return value
 
     @property

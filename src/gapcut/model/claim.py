@@ -17,6 +17,7 @@ from gapcut.learners.base import Callback, Limits, Record
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, labelled_part, make_learner, make_oracle, summary
+from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 

@@ -37,9 +37,9 @@ class Program:
 
 
 def run(payload: dict[str, Any]) -> dict[str, Any]:
-    """``payload``: ``integer`` (bool), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``, ``member`` of
-    the factor graph; ``deadline`` (as of ``time.time``) and ``nodes`` (of the search tree at most) may be None or left
-    out.
+    """``payload``: ``integer`` (bool), ``costs`` (columns,) finite or +inf, and ``labels``, ``factor_at``,
+    ``member`` of the factor graph; ``deadline`` (as of ``time.time``) and ``nodes`` (of the search tree at most)
+    may be None or left out.
 
     Returns ``status`` ("optimal", "stopped", "infeasible"), ``x`` (the mu_u of all nodes) or None, ``bound`` (of the
     integer program, else None), ``duals`` (of the consistency rows; of the linear program, else None).

@@ -35,8 +35,8 @@ def trws(
     ``escape``: components that stall with an open gap get sweeps with soft minima at falling temperatures, then
     sharp ones again, which takes the bound to that of the linear program to about 0.05 %; bounds come from sharp
     sweeps alone, and ``max_sweeps`` counts both.
-    Energies with cliques are treated by SRMP (without escapes), at most at the bound of the relaxation with clique marginals that
-    agree on every node.
+    Energies with cliques are treated by SRMP, without escapes, at most at the bound of the relaxation with clique
+    marginals that agree on every node.
     """
     result = run_trws(energy, clock, max_sweeps, tolerance, patience, least_progress, order, escape)
     return Found(result.labels, result.bound, result.stopped)

@@ -73,7 +73,7 @@ def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, sampl
 def _legend(figure: Figure, classes: IntArray) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=tuple(_PAINT[k] / 255), label=CLASSES[k]) for k in classes]
+    handles = [Patch(color=tuple((_PAINT[k] / 255).tolist()), label=CLASSES[k]) for k in classes]
     handles.append(Patch(color=np.array(WRONG) / 255, label="(errors) wrong part"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2
