@@ -24,7 +24,7 @@ def splat(
     radius = spacing * width / 4 / camera.half / np.maximum(depth, 1e-9)
     near = np.full(width * height, np.inf)
     who = np.full(width * height, -1, dtype=np.int64)
-    most = int(np.ceil(np.quantile(radius, 0.99)))
+    most = int(np.ceil(np.quantile(radius, 0.99))) if len(radius) else 0
     for dx in range(-most, most + 1):
         for dy in range(-most, most + 1):
             rows = np.flatnonzero(np.hypot(dx, dy) <= np.maximum(radius, 0.5))
@@ -36,7 +36,8 @@ def splat(
             closer = depth[rows] < near[pixel]
             near[pixel[closer]] = depth[rows[closer]]
             who[pixel[closer]] = rows[closer]
-    image = np.where((who >= 0)[:, None], np.asarray(colours, dtype=np.float64)[who], _PAPER)
+    image = np.tile(_PAPER, (width * height, 1))
+    image[who >= 0] = np.asarray(colours, dtype=np.float64)[who[who >= 0]]
     shade = _dome(near.reshape(height, width), samples)
     image = image.reshape(height, width, 3) * shade[..., None]
     image = image.reshape(camera.size[1], samples, camera.size[0], samples, 3).mean(axis=(1, 3))
