@@ -73,8 +73,8 @@ def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, sampl
 def _legend(figure: Figure, classes: IntArray) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=tuple((_PAINT[k] / 255).tolist()), label=CLASSES[k]) for k in classes]
-    handles.append(Patch(color=np.array(WRONG) / 255, label="(errors) wrong part"))
+    handles = [Patch(color=tuple(x / 255 for x in _PAINT[k]), label=CLASSES[k]) for k in classes]
+    handles.append(Patch(color=(WRONG[0] / 255, WRONG[1] / 255, WRONG[2] / 255), label="(errors) wrong part"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2
     )
