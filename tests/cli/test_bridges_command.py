@@ -68,6 +68,7 @@ def test_a_bridge_without_ground_gets_some(tmp_path):
     np.testing.assert_allclose(ready.terrain.bounds[0, :2], bridge.mesh.bounds[0, :2] - 10.0)
 
 
+@pytest.mark.slow
 def test_reproduce_leaves_a_page_and_pictures_and_is_cheap_again(coarse, tmp_path, run):
     folder, cache = tmp_path / "report", tmp_path / "cache"
     command = ["bridges", "reproduce", "--quick", "--jobs", 1, "--graphs", "--cache", cache, "--out", folder]
