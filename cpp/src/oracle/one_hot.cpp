@@ -5,15 +5,10 @@
 #include <stdexcept>
 
 #include "gapcut/target.hpp"
+#include "scores.hpp"
 
 namespace gapcut {
 namespace {
-
-// gamma_n = n u / (1 - n u): n roundings change a sum by at most this share of its absolute terms (Higham, ch. 3).
-double gamma(double n) {
-    constexpr double unit = 0x1p-53;
-    return n * unit / (1.0 - n * unit);
-}
 
 GAPCUT_HOT void add_row(std::int64_t n, double x, const double* __restrict row, double* __restrict out) {
     for (std::int64_t k = 0; k < n; ++k) out[k] += x * row[k];

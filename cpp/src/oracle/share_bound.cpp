@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "gapcut/learn/vectors.hpp"
 #include "gapcut/target.hpp"
 #include "scores.hpp"
 
@@ -21,10 +22,6 @@ GAPCUT_HOT void split(std::int64_t n, const double* __restrict b, const float* _
         to_tail[i] += c;
         to_head[i] += whole - c;
     }
-}
-
-GAPCUT_HOT void add_scaled(std::int64_t n, double factor, const double* __restrict x, double* __restrict out) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] += factor * x[i];
 }
 
 struct PairWeights {
@@ -103,7 +100,7 @@ void Pass::edges(std::int64_t shard) {
         double truth = 0.0;
         for (const PairWeights& pair : pairs_) {
             std::ranges::fill(b, 0.0);
-            for (const auto& [d, weight] : pair.by_feature) add_scaled(n, weight, columns.data() + d * kChunk, b.data());
+            for (const auto& [d, weight] : pair.by_feature) add_scaled(b.data(), weight, columns.data() + d * kChunk, n);
             const auto at = pair.k * K + pair.l;
             const bool known = !shares_.tail[at].empty();
             split(n, b.data(), known ? shares_.tail[at].data() + begin : even.data(),
@@ -139,16 +136,14 @@ double Pass::nodes(std::int64_t begin, std::int64_t end) const {
 // What rounding can hide: every sum above has at most `terms` roundings on the way of one term, and the absolute terms
 // of all of them total at most sum_j |w_j| A_j + (K + 2) sum_u loss_u, each met in at most four sums.
 double rounding(const Problem& p, std::span<const double> weights) {
-    const auto dn = p.node_dim(), de = p.edge_dim(), unary = p.unary_size();
+    const auto dn = p.node_dim(), de = p.edge_dim();
     const auto K = p.n_labels;
     std::vector<double> absolute(static_cast<std::size_t>(p.feature_width()), 0.0);
     const auto by_graph = absolute_feature_sums(p);
     for (std::size_t i = 0; i < by_graph.size(); ++i) absolute[i % absolute.size()] += by_graph[i];
     double mass = 0.0;
-    for (std::int64_t c = 0; c < p.dim(); ++c) {
-        const std::int64_t full = p.coordinates[c];
-        if (weights[c] != 0.0) mass += std::abs(weights[c]) * absolute[full < unary ? full % dn : dn + (full - unary) % de];
-    }
+    const auto columns = feature_columns(p);
+    for (std::int64_t c = 0; c < p.dim(); ++c) mass += std::abs(weights[c]) * absolute[columns[p.coordinates[c]]];
     for (const double loss : p.loss) mass += (K + 2) * loss;
     std::vector<std::int32_t> degree(static_cast<std::size_t>(p.nodes.rows()), 0);
     for (const auto* end : {&p.tail, &p.head})
