@@ -32,7 +32,7 @@ nb::dict snapshot(const PrimalDual& self) {
     out["z_step"] = to_array(std::move(s.z_step));
     out["active"] = to_array(std::move(s.active));
     out["arcs"] = to_array(std::move(s.arcs));
-    out["gamma"] = to_array(std::vector<double>{s.gamma});
+    out["pace"] = to_array(std::vector<double>{s.gamma, s.step});
     out["counters"] = to_array(std::vector<std::int64_t>{s.iteration, s.metric_changed, s.safe_since, s.since_trade_off});
     return out;
 }
@@ -48,10 +48,11 @@ void restore(PrimalDual& self, const nb::dict& d) {
     PrimalDualSnapshot s{entry<double>(d, "w"),       entry<double>(d, "w_step"),  entry<double>(d, "pair_gradient"),
                          entry<double>(d, "kappa"),   entry<double>(d, "history"), entry<float>(d, "z"),
                          entry<float>(d, "z_step"),   entry<std::int32_t>(d, "active"), entry<float>(d, "arcs")};
-    const auto gamma = entry<double>(d, "gamma");
+    const auto pace = entry<double>(d, "pace");
     const auto counters = entry<std::int64_t>(d, "counters");
-    if (gamma.size() != 1 || counters.size() != 4) throw std::invalid_argument("the snapshot is of another problem");
-    s.gamma = gamma[0];
+    if (pace.size() != 2 || counters.size() != 4) throw std::invalid_argument("the snapshot is of another problem");
+    s.gamma = pace[0];
+    s.step = pace[1];
     s.iteration = counters[0];
     s.metric_changed = counters[1];
     s.safe_since = counters[2];
@@ -70,6 +71,7 @@ void bind_primal_dual(nb::module_& m) {
         .def_rw("relax", &PrimalDualSettings::relax)
         .def_rw("gamma", &PrimalDualSettings::gamma)
         .def_rw("step", &PrimalDualSettings::step)
+        .def_rw("balance", &PrimalDualSettings::balance)
         .def_rw("kappa", &PrimalDualSettings::kappa)
         .def_rw("lag", &PrimalDualSettings::lag)
         .def_rw("sweeps", &PrimalDualSettings::sweeps)
@@ -115,6 +117,7 @@ void bind_primal_dual(nb::module_& m) {
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
+        .def_prop_ro("step", &PrimalDual::step)
         .def_prop_ro("safe_since", &PrimalDual::safe_since)
         .def_prop_ro("residual", &PrimalDual::residual);
 

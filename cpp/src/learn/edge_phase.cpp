@@ -257,6 +257,23 @@ double EdgePhase::residual() const {
     return sum;
 }
 
+EdgePhase::Travel EdgePhase::travelled(std::int64_t shard) const {
+    const Shard& s = shards_[shard];
+    Travel sum;
+    for (const auto pair : active_list_) {
+        const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
+        for (auto begin = s.begin; begin < s.end; begin += kChunk) {
+            const auto n = std::min(kChunk, s.end - begin);
+            sum.shares += static_cast<double>(kernels::square(n, d1_[pair].data() + begin) + kernels::square(n, d2_[pair].data() + begin));
+            sum.labels += static_cast<double>(kernels::square(n, m_[pair].data() + begin));
+            for (auto e = begin; e < begin + n; ++e)
+                if (problem_.labels[problem_.tail[e]] == k && problem_.labels[problem_.head[e]] == l)
+                    sum.labels += 1.0 - 2.0 * static_cast<double>(m_[pair][e]);  // the true m is 1
+        }
+    }
+    return sum;
+}
+
 void EdgePhase::add_node_sums(int label, std::int64_t begin, std::int64_t end, float* out) const {
     for (const Shard& s : shards_) {
         const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);

@@ -46,6 +46,12 @@ public:
     void gradient(bool inactive, std::vector<double>& sum) const;
     double residual() const;
 
+    // How far the arcs of one shard have come from where they began: sums of d1^2 + d2^2 and of (m - true m)^2.
+    struct Travel {
+        double shares = 0.0, labels = 0.0;
+    };
+    Travel travelled(std::int64_t shard) const;
+
     // Adds what the shards left at nodes [begin, end) of one label.
     void add_node_sums(int label, std::int64_t begin, std::int64_t end, float* out) const;
 

@@ -54,6 +54,12 @@ GAPCUT_HOT void add(std::int64_t n, const float* __restrict x, float* __restrict
     for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
 }
 
+GAPCUT_HOT float square(std::int64_t n, const float* __restrict x) {
+    float sum = 0.0F;
+    for (std::int64_t i = 0; i < n; ++i) sum += x[i] * x[i];
+    return sum;
+}
+
 // Sixteen floats as one value (a vector extension of GCC and Clang): keeps sums in registers, which arrays would not.
 typedef float Lane16 __attribute__((vector_size(64), aligned(4), may_alias));
 

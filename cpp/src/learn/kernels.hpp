@@ -22,6 +22,9 @@ float label_step(std::int64_t n, float relax, const float* sigma, const float* s
 void add_scaled(std::int64_t n, float factor, const float* x, float* out);
 void add(std::int64_t n, const float* x, float* out);
 
+// sum_i x[i]^2
+float square(std::int64_t n, const float* x);
+
 // Four weighted sums of the same rows at once: sum[j * width ...] += sum_i share[j][i] * rows[i], j < 4, rows (n, width),
 // width a multiple of 16.
 void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const share[4], const float* rows, float* sum);

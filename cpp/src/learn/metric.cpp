@@ -15,7 +15,7 @@ std::vector<double> node_degrees(const Problem& p) {
 }
 
 // The mean degree (in + out, at least 1) of each graph.
-double mean_degree(const Problem& p, std::int64_t g) {
+double degree_of(const Problem& p, std::int64_t g) {
     const auto edges = static_cast<double>(p.edge_offset[g + 1] - p.edge_offset[g]);
     return std::max(1.0, 2.0 * edges / static_cast<double>(p.node_offset[g + 1] - p.node_offset[g]));
 }
@@ -24,7 +24,7 @@ std::vector<double> inverse_degrees(const Problem& p) {
     auto inverse = node_degrees(p);
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)
         for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u)
-            inverse[u] = 1.0 / std::max(inverse[u], mean_degree(p, g) / 2.0);
+            inverse[u] = 1.0 / std::max(inverse[u], degree_of(p, g) / 2.0);
     return inverse;
 }
 
@@ -40,12 +40,18 @@ Symmetric pair_form(const Problem& p, bool diagonal) {
 
 Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads)
     : theta_(theta), inverse_degree_(inverse_degrees(p)),
-      unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads) {
-    double mean = 0.0;
+      unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads),
+      pair_form_(pair_form(p, diagonal)) {
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)
-        if (p.node_offset[g] < p.node_offset[g + 1]) mean += mean_degree(p, g) / static_cast<double>(p.n_graphs());
-    s_ = step * std::max(mean, 1e-6);
-    pair_metric_ = scaled(pair_form(p, diagonal), s_ / (2.0 * theta_), 0.0);
+        if (p.node_offset[g] < p.node_offset[g + 1]) mean_degree_ += degree_of(p, g) / static_cast<double>(p.n_graphs());
+    mean_degree_ = std::max(mean_degree_, 1e-6);
+    set_step(step);
+}
+
+void Metric::set_step(double step) {
+    step_ = step;
+    s_ = step * mean_degree_;
+    pair_metric_ = scaled(pair_form_, s_ / (2.0 * theta_), 0.0);
 }
 
 void Metric::update(std::span<const double> kappa, double c) {

@@ -131,4 +131,15 @@ double NodePhase::residual() const {
     return sum;
 }
 
+double NodePhase::travelled() const {
+    const auto N = problem_.nodes.rows();
+    double sum = 0.0;
+    for (int k = 0; k < problem_.n_labels; ++k)
+        for (std::int64_t u = 0; u < N; ++u) {
+            const double away = static_cast<double>(z_[k * N + u]) - (problem_.labels[u] == k ? 1.0 : 0.0);
+            sum += away * away / static_cast<double>(sigma_[k * N + u]);
+        }
+    return sum;
+}
+
 }  // namespace gapcut

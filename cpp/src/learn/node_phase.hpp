@@ -31,6 +31,9 @@ public:
     void gradient(std::vector<double>& sum) const;  // (K, Dn) sum_u z_uk phi_u
     double residual() const;
 
+    // sum_uk (z_uk - y_uk)^2 / sigma_uk: how far the labels have come from the truth, in the metric.
+    double travelled() const;
+
 private:
     struct Shard {
         std::int64_t begin = 0, end = 0;

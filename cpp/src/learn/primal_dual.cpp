@@ -27,6 +27,8 @@ double loss_unit(const Problem& p) {
     return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
 }
 
+constexpr std::int64_t kFirst = 10;  // iterations before the metric is first adapted; then at twice as many, and so on
+constexpr std::int64_t kMoved = 40;  // iterations after which the labels are far enough from the truth to tell s0 from
 constexpr std::ptrdiff_t kRemembered = 10;  // residuals the monitor looks back at
 
 void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise) {
@@ -46,7 +48,7 @@ void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_
         sound = sound && pair > last && pair < p.n_labels * p.n_labels;
         last = pair;
     }
-    if (!sound || copy.iteration < 0) throw std::invalid_argument("the snapshot holds numbers out of range");
+    if (!sound || copy.iteration < 0 || !(copy.step > 0.0 && std::isfinite(copy.step))) throw std::invalid_argument("the snapshot holds numbers out of range");
 }
 
 }  // namespace
@@ -97,6 +99,37 @@ struct PrimalDual::State {
 
     void for_shards(std::int64_t count, const std::function<void(std::int64_t)>& f) const {
         parallel_for(count, threads, [&](std::int64_t shard, int) { f(shard); });
+    }
+
+    // The s0 at which labels and shares, in their metrics, are equally far from where they began: a step of either brings
+    // the same. Halved or doubled at most, and not raised before the labels have moved.
+    void balance_steps() {
+        if (settings.balance <= 0.0 || edges.active_pairs().empty()) return;
+        std::vector<EdgePhase::Travel> parts(EdgePhase::kShards);
+        for_shards(EdgePhase::kShards, [&](std::int64_t s) { parts[s] = edges.travelled(s); });
+        double weights = weight_norm(), labels = nodes.travelled();
+        for (const auto& part : parts) {
+            weights += part.shares / metric.arc_tau();
+            labels += part.labels / metric.arc_sigma();
+        }
+        if (!(weights > 0.0 && labels > 0.0)) return;
+        const double now = metric.step(), wanted = settings.balance * now * std::sqrt(labels / weights);
+        const double most = since_trade_off < kMoved ? now : 2.0 * now;
+        if (std::isfinite(wanted)) metric.set_step(std::clamp(wanted, 0.5 * now, most));
+    }
+
+    // |w|^2 in the metric.
+    double weight_norm() {
+        const auto De = p.edge_dim(), unary = p.unary_size();
+        right.resize(static_cast<std::size_t>(unary));
+        metric.unary().multiply(std::span(w).first(right.size()), right);
+        double sum = std::inner_product(right.begin(), right.end(), w.begin(), 0.0);
+        right.resize(static_cast<std::size_t>(De));
+        for (auto at = unary; at < std::ssize(w); at += De) {
+            metric.pair_gram().multiply(w.data() + at, right.data());
+            sum += std::inner_product(right.begin(), right.end(), w.begin() + at, 0.0);
+        }
+        return sum;
     }
 
     void adapt_metric() {
@@ -206,18 +239,21 @@ void PrimalDual::State::iterate() {
     watch(residual);
 }
 
-// Steps that are too long show as a residual that grows; the provably safe metric is then taken at once.
+// Steps that are too long show as a residual that grows; they are then halved, at most to the provably safe ones.
 void PrimalDual::State::watch(double residual) {
     history.push_back(residual);
     ++since_trade_off;
-    for (std::int64_t due = 10; due <= since_trade_off; due *= 2)
-        if (due == since_trade_off) adapt_metric();
+    for (std::int64_t due = kFirst; due <= since_trade_off; due *= 2)
+        if (due == since_trade_off) {
+            if (due >= 2 * kFirst) balance_steps();
+            adapt_metric();
+        }
     if (iteration < metric_changed + 10 || iteration % 5 != 0 || history.size() < 10 || gamma >= 1.0) return;
     const auto recent = history.end() - 5, before = recent - 5;
     const bool finite = std::isfinite(residual);
     if (finite && std::accumulate(recent, history.end(), 0.0) <= std::accumulate(before, recent, 0.0)) return;
-    gamma = 1.0;
-    safe_since = iteration;
+    gamma = std::min(1.0, 2.0 * gamma);
+    if (gamma == 1.0) safe_since = iteration;
     adapt_metric();
 }
 
@@ -254,6 +290,7 @@ PrimalDualSnapshot PrimalDual::snapshot() const {
     copy.arcs.resize(copy.active.size() * size);
     for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.save(copy.active[i], copy.arcs.data() + i * size);
     copy.gamma = s.gamma;
+    copy.step = s.metric.step();
     copy.iteration = s.iteration;
     copy.metric_changed = s.metric_changed;
     copy.safe_since = s.safe_since;
@@ -274,6 +311,7 @@ void PrimalDual::restore(const PrimalDualSnapshot& copy) {
     const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
     for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.load(copy.active[i], copy.arcs.data() + i * size);
     s.gamma = copy.gamma;
+    s.metric.set_step(copy.step);
     s.iteration = copy.iteration;
     s.refresh_metric();
     s.metric_changed = copy.metric_changed;
@@ -286,6 +324,7 @@ void PrimalDual::restore(const PrimalDualSnapshot& copy) {
 std::int64_t PrimalDual::iterations() const { return state_->iteration; }
 std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges.active_pairs()); }
 std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
+double PrimalDual::step() const { return state_->metric.step(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
 
 std::vector<double> PrimalDual::weights() const {

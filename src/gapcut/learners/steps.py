@@ -41,7 +41,8 @@ class StepSettings:
     """``theta`` splits the step between weights and arcs, ``relax`` in (0, 2) is the over-relaxation, ``gamma`` and
     ``kappa`` shorten the label steps (1 and the number of active pairs are provably safe; a monitor falls back),
     ``metric="diagonal"`` moves every weight alone, for comparison;
-    ``step`` balances primal and dual, ``lag`` is how often label pairs without weight are looked at. ``repair=False``
+    ``step`` balances primal and dual to begin with, ``balance`` times what labels and shares have travelled later (0: never);
+    ``lag`` is how often label pairs without weight are looked at. ``repair=False``
     leaves the relaxed labels as they are, ``always_cut=True`` makes a cut for each certificate, both for comparison;
     ``seed`` orders the repair."""
 
@@ -50,6 +51,7 @@ class StepSettings:
     gamma: float = 0.25
     kappa: float = 2.0
     step: float = 0.06
+    balance: float = 0.4
     lag: int = 5
     metric: Literal["gram", "diagonal"] = "gram"
     repair: bool = True
@@ -60,7 +62,7 @@ class StepSettings:
 
     def native(self) -> _core.PrimalDualSettings:
         settings = _core.PrimalDualSettings()
-        for name in ("theta", "relax", "gamma", "kappa", "step", "lag"):
+        for name in ("theta", "relax", "gamma", "kappa", "step", "balance", "lag"):
             setattr(settings, name, getattr(self, name))
         settings.diagonal = self.metric == "diagonal"
         return settings

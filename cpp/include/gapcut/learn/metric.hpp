@@ -17,6 +17,10 @@ public:
     // theta splits the step between w and the shares d; step is s0. diagonal: columns move alone, for comparison.
     Metric(const Problem& problem, double theta, double step, bool diagonal, int threads);
 
+    // Another s0, in force from the next update().
+    void set_step(double step);
+    double step() const { return step_; }
+
     // kappa (K,): how much smaller the label steps of each class are; c = C / n in normalised units.
     void update(std::span<const double> kappa, double c);
 
@@ -32,10 +36,10 @@ public:
     const Symmetric& pair_hessian() const { return pair_hessian_; }
 
 private:
-    double theta_, s_;
+    double theta_, step_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
     std::vector<double> inverse_degree_;  // 1 / max(deg_u, mean degree of its graph / 2)
     UnarySystem unary_;
-    Symmetric pair_metric_, pair_hessian_;
+    Symmetric pair_form_, pair_metric_, pair_hessian_;
     std::vector<double> kappa_;
 };
 

@@ -23,7 +23,8 @@ struct PrimalDualSettings {
     double theta = 0.5;   // share of the step given to w
     double relax = 1.8;   // over-relaxation, in (0, 2)
     double gamma = 0.25;  // label steps are divided by gamma * number of active pairs of the label; 1 is provably safe
-    double step = 0.06;   // balance of primal and dual steps (s0)
+    double step = 0.06;   // balance of primal and dual steps (s0) to begin with
+    double balance = 0.4;  // then s0 follows what labels and shares have travelled, times this; 0 leaves it
     double kappa = 2.0;   // in place of gamma * pairs for the first iterations
     int lag = 5;          // iterations between looks at pairs whose weights are zero
     int sweeps = 10;      // coordinate sweeps of the pairwise weight step
@@ -36,7 +37,7 @@ struct PrimalDualSnapshot {
     std::vector<float> z, z_step;                                  // (K, N)
     std::vector<std::int32_t> active;                              // label pairs, ascending
     std::vector<float> arcs;                                       // (active pairs, 3, M): m, d1, d2
-    double gamma = 0.0;
+    double gamma = 0.0, step = 0.0;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 };
 
@@ -65,6 +66,7 @@ public:
     ArcShares shares() const;             // d1, d2 of the active pairs, until the next advance(); for share_bound and the cut
     std::int64_t active_pairs() const;
     std::int64_t safe_since() const;  // iteration at which the monitor chose gamma = 1; -1 if never
+    double step() const;              // s0 in force
     double residual() const;          // of the last iteration, in the metric
 
 private:
