@@ -48,13 +48,12 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
 }
 
 void EdgePhase::activate(std::int32_t pair, std::span<const float> z) {
-    const auto N = problem_.nodes.rows(), M = problem_.edges.rows();
-    const float* at_tail = z.data() + (pair / problem_.n_labels) * N;
-    const float* at_head = z.data() + (pair % problem_.n_labels) * N;
+    const auto M = problem_.edges.rows(), width = row_width(problem_.n_labels);
+    const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
     m_[pair].resize(static_cast<std::size_t>(M));
     d1_[pair].assign(static_cast<std::size_t>(M), 0.0F);
     d2_[pair].assign(static_cast<std::size_t>(M), 0.0F);
-    for (std::int64_t e = 0; e < M; ++e) m_[pair][e] = std::min(at_tail[problem_.tail[e]], at_head[problem_.head[e]]);
+    for (std::int64_t e = 0; e < M; ++e) m_[pair][e] = std::min(z[problem_.tail[e] * width + k], z[problem_.head[e] * width + l]);
     active_[pair] = 1;
     active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
 }
@@ -91,23 +90,17 @@ void EdgePhase::set_weights(std::span<const double> weights) {
 }
 
 void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
-    const auto N = problem_.nodes.rows();
-    for (int k = 0; k < problem_.n_labels; ++k) {
-        const float* of_label = z.data() + k * N;
-        float *tail = s.z_tail.data() + k * kChunk, *head = s.z_head.data() + k * kChunk;
-        for (std::int64_t i = 0; i < n; ++i) tail[i] = of_label[problem_.tail[begin + i]];
-        for (std::int64_t i = 0; i < n; ++i) head[i] = of_label[problem_.head[begin + i]];
-    }
+    const auto width = row_width(problem_.n_labels);
+    s.z_tail.resize(static_cast<std::size_t>(width * kStride));
+    s.z_head.resize(static_cast<std::size_t>(width * kStride));
+    kernels::gather_rows(n, width, problem_.tail.data() + begin, 0, z.data(), s.z_tail.data(), kStride);
+    kernels::gather_rows(n, width, problem_.head.data() + begin, 0, z.data(), s.z_head.data(), kStride);
 }
 
 void EdgePhase::scatter(Shard& s, std::int64_t begin, std::int64_t n) const {
-    const auto nodes = s.node_end - s.node_begin;
-    for (int k = 0; k < problem_.n_labels; ++k) {
-        float* sums = s.node_sums.data() + k * nodes;
-        const float *tail = s.to_tail.data() + k * kChunk, *head = s.to_head.data() + k * kChunk;
-        for (std::int64_t i = 0; i < n; ++i) sums[problem_.tail[begin + i] - s.node_begin] += tail[i];
-        for (std::int64_t i = 0; i < n; ++i) sums[problem_.head[begin + i] - s.node_begin] += head[i];
-    }
+    const auto width = row_width(problem_.n_labels);
+    kernels::scatter_rows(n, width, problem_.tail.data() + begin, s.node_begin, s.to_tail.data(), kStride, s.node_sums.data());
+    kernels::scatter_rows(n, width, problem_.head.data() + begin, s.node_begin, s.to_head.data(), kStride, s.node_sums.data());
 }
 
 void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
@@ -142,24 +135,27 @@ void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
         const float* m[4];
         for (std::int64_t j = 0; j < 4; ++j)  // a group that is not full repeats its last pair and ignores the copies
             m[j] = m_[active_list_[std::min(slot + j, slots - 1)]].data() + begin;
-        std::fill(s.sums.begin(), s.sums.end(), 0.0F);
-        kernels::add_weighted_rows(n, width_, m, rows_.data() + begin * width_, s.sums.data());
-        for (std::int64_t j = 0; j < std::min<std::int64_t>(4, slots - slot); ++j)
-            for (std::int64_t d = 0; d < De; ++d)
-                s.gradient[(slot + j) * De + d] += static_cast<double>(s.sums[j * width_ + d]);
+        add_rows(s, begin, n, m, s.gradient.data() + slot * De, std::min<std::int64_t>(4, slots - slot));
     }
+}
+
+// sums[j] += sum_e share[j][e] phi_e for `count` of four lists of shares.
+void EdgePhase::add_rows(Shard& s, std::int64_t begin, std::int64_t n, const float* const share[4], double* sums,
+                         std::int64_t count) const {
+    const auto De = problem_.edge_dim();
+    s.sums.assign(static_cast<std::size_t>(4 * width_), 0.0F);
+    kernels::add_weighted_rows(n, width_, share, rows_.data() + begin * width_, s.sums.data());
+    for (std::int64_t j = 0; j < count; ++j)
+        for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.sums[j * width_ + d]);
 }
 
 void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<const float> z) {
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;
-    const auto label_chunk = static_cast<std::size_t>(K * kChunk);
-    s.node_sums.assign(static_cast<std::size_t>(K * (s.node_end - s.node_begin)), 0.0F);
+    const auto label_chunk = static_cast<std::size_t>(row_width(K) * kStride);
+    s.node_sums.assign(static_cast<std::size_t>(row_width(K) * (s.node_end - s.node_begin)), 0.0F);
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     s.gain.resize(active_list_.size() * kChunk);
-    s.z_tail.resize(label_chunk);
-    s.z_head.resize(label_chunk);
-    s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.residual = 0.0;
     for (auto begin = s.begin; begin < s.end; begin += kChunk) {
         const auto n = std::min(kChunk, s.end - begin);
@@ -170,9 +166,9 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto pair = active_list_[slot], k = pair / K, l = pair % K;
             s.residual += static_cast<double>(kernels::arc_step(
-                n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kChunk, s.z_head.data() + l * kChunk,
-                m_[pair].data() + begin, d1_[pair].data() + begin, d2_[pair].data() + begin, s.to_tail.data() + k * kChunk,
-                s.to_head.data() + l * kChunk));
+                n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kStride, s.z_head.data() + l * kStride,
+                m_[pair].data() + begin, d1_[pair].data() + begin, d2_[pair].data() + begin, s.to_tail.data() + k * kStride,
+                s.to_head.data() + l * kStride));
         }
         scatter(s, begin, n);
         add_gradient(s, begin, n);
@@ -182,7 +178,6 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
 void EdgePhase::look(std::int64_t shard) {
     Shard& s = shards_[shard];
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    s.sums.resize(static_cast<std::size_t>(4 * width_));
     for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
 }
 
@@ -211,16 +206,42 @@ ArcShares EdgePhase::shares() const {
 
 void EdgePhase::look_at_inactive(std::int64_t shard, std::span<const float> z) {
     Shard& s = shards_[shard];
+    s.inactive.assign(active_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
+    if (active_list_.size() == active_.size()) return;
+    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
+        const auto n = std::min(kChunk, s.end - begin);
+        if (problem_.edges.sparse() || mostly_zero(begin, n, z))
+            add_inactive_by_edge(s, begin, n, z);
+        else
+            add_inactive_by_pair(s, begin, n, z);
+    }
+}
+
+// Whether going through the labels that are not zero costs less than going through all pairs, in cycles of Zen 4.
+bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
-    const auto N = problem_.nodes.rows(), De = problem_.edge_dim();
-    s.inactive.assign(active_.size() * static_cast<std::size_t>(De), 0.0);
+    const auto width = row_width(K);
+    const auto inactive = static_cast<double>(active_.size() - active_list_.size());
+    double products = 0.0;
+    for (auto e = begin; e < begin + n; e += 8) {
+        const float *tail = z.data() + problem_.tail[e] * width, *head = z.data() + problem_.head[e] * width;
+        const auto positive = [](float x) { return x > 0.0F; };
+        products += static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
+    }
+    const double share = inactive / static_cast<double>(active_.size()), rows = static_cast<double>(width_) / 16.0;
+    return 8.0 * products * (2.0 + 0.7 * share * static_cast<double>(problem_.edge_dim())) < static_cast<double>(n) * inactive * (rows + 0.4);
+}
+
+void EdgePhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
+    const auto K = problem_.n_labels;
+    const auto De = problem_.edge_dim(), width = row_width(K);
     std::vector<std::pair<int, float>> at_tail, at_head;
     const auto support = [&](std::int64_t u, auto& out) {
         out.clear();
         for (int k = 0; k < K; ++k)
-            if (z[k * N + u] != 0.0F) out.emplace_back(k, z[k * N + u]);
+            if (z[u * width + k] != 0.0F) out.emplace_back(k, z[u * width + k]);
     };
-    for (auto e = s.begin; e < s.end; ++e) {
+    for (auto e = begin; e < begin + n; ++e) {
         support(problem_.tail[e], at_tail);
         support(problem_.head[e], at_head);
         for (const auto& [k, zk] : at_tail)
@@ -231,6 +252,35 @@ void EdgePhase::look_at_inactive(std::int64_t shard, std::span<const float> z) {
                 problem_.edges.for_row(e, [&](std::int32_t d, double x) { sum[d] += m * x; });
             }
     }
+}
+
+void EdgePhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
+    const auto K = problem_.n_labels;
+    const auto De = problem_.edge_dim();
+    gather(s, begin, n, z);
+    s.gain.resize(std::max<std::size_t>(s.gain.size(), 4 * kChunk));
+    const float* share[4];
+    double* sums[4];
+    std::vector<double> found(static_cast<std::size_t>(4 * De));
+    std::int64_t count = 0;
+    const auto flush = [&] {
+        if (count == 0) return;
+        for (auto j = count; j < 4; ++j) share[j] = share[count - 1];
+        std::ranges::fill(found, 0.0);
+        add_rows(s, begin, n, share, found.data(), count);
+        for (std::int64_t j = 0; j < count; ++j)
+            for (std::int64_t d = 0; d < De; ++d) sums[j][d] += found[j * De + d];
+        count = 0;
+    };
+    for (std::int64_t pair = 0; pair < std::ssize(active_); ++pair) {
+        if (active_[pair]) continue;
+        float* m = s.gain.data() + count * kChunk;
+        if (!kernels::least(n, s.z_tail.data() + pair / K * kStride, s.z_head.data() + pair % K * kStride, m)) continue;
+        share[count] = m;
+        sums[count++] = s.inactive.data() + pair * De;
+        if (count == 4) flush();
+    }
+    flush();
 }
 
 void EdgePhase::gradient(bool inactive, std::vector<double>& sum) const {
@@ -274,11 +324,12 @@ EdgePhase::Travel EdgePhase::travelled(std::int64_t shard) const {
     return sum;
 }
 
-void EdgePhase::add_node_sums(int label, std::int64_t begin, std::int64_t end, float* out) const {
+void EdgePhase::add_node_sums(std::int64_t begin, std::int64_t end, float* out, std::int64_t stride) const {
+    const auto width = row_width(problem_.n_labels);
     for (const Shard& s : shards_) {
         const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);
         if (from >= to || s.node_sums.empty()) continue;
-        kernels::add(to - from, s.node_sums.data() + label * (s.node_end - s.node_begin) + from - s.node_begin, out + from - begin);
+        kernels::add_transposed(to - from, width, s.node_sums.data() + (from - s.node_begin) * width, out + from - begin, stride);
     }
 }
 

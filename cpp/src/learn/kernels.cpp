@@ -1,5 +1,7 @@
 #include "kernels.hpp"
 
+#include <algorithm>
+
 #include "gapcut/target.hpp"
 
 namespace gapcut::kernels {
@@ -50,8 +52,88 @@ GAPCUT_HOT void add_scaled(std::int64_t n, float factor, const float* __restrict
     for (std::int64_t i = 0; i < n; ++i) out[i] += factor * x[i];
 }
 
-GAPCUT_HOT void add(std::int64_t n, const float* __restrict x, float* __restrict out) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
+// Four floats as one value (a vector extension of GCC and Clang).
+typedef float Lane4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+// Rows become columns.
+[[gnu::always_inline]] inline void transpose(Lane4& a, Lane4& b, Lane4& c, Lane4& d) {
+    const Lane4 ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const Lane4 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    a = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+    b = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+    c = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    d = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
+inline Lane4& four(float* x) { return *reinterpret_cast<Lane4*>(x); }
+inline const Lane4& four(const float* x) { return *reinterpret_cast<const Lane4*>(x); }
+
+constexpr std::int64_t kAhead = 16;  // edges between asking for a row and reading it
+
+inline void ask_for(std::int64_t i, std::int64_t n, const std::int32_t* at, std::int64_t first, const float* rows, std::int64_t width) {
+    for (auto j = i + kAhead; j < std::min(i + kAhead + 4, n); ++j) {
+        const float* row = rows + (at[j] - first) * width;
+        for (std::int64_t k = 0; k < width; k += 16) __builtin_prefetch(row + k);
+    }
+}
+
+GAPCUT_HOT void gather_rows(std::int64_t n, std::int64_t width, const std::int32_t* __restrict at, std::int64_t first,
+                            const float* __restrict rows, float* __restrict list, std::int64_t stride) {
+    std::int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        ask_for(i, n, at, first, rows, width);
+        const float* row[4];
+        for (int j = 0; j < 4; ++j) row[j] = rows + (at[i + j] - first) * width;
+        for (std::int64_t k = 0; k < width; k += 4) {
+            Lane4 x[4] = {four(row[0] + k), four(row[1] + k), four(row[2] + k), four(row[3] + k)};
+            transpose(x[0], x[1], x[2], x[3]);
+            for (int j = 0; j < 4; ++j) four(list + (k + j) * stride + i) = x[j];
+        }
+    }
+    for (; i < n; ++i)
+        for (std::int64_t k = 0; k < width; ++k) list[k * stride + i] = rows[(at[i] - first) * width + k];
+}
+
+// Not restrict: edges of four may share a node.
+GAPCUT_HOT void scatter_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* list,
+                             std::int64_t stride, float* rows) {
+    std::int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        ask_for(i, n, at, first, rows, width);
+        float* row[4];
+        for (int j = 0; j < 4; ++j) row[j] = rows + (at[i + j] - first) * width;
+        for (std::int64_t k = 0; k < width; k += 4) {
+            const float* from = list + k * stride + i;
+            Lane4 x[4] = {four(from), four(from + stride), four(from + 2 * stride), four(from + 3 * stride)};
+            transpose(x[0], x[1], x[2], x[3]);
+            for (int j = 0; j < 4; ++j) four(row[j] + k) += x[j];
+        }
+    }
+    for (; i < n; ++i)
+        for (std::int64_t k = 0; k < width; ++k) rows[(at[i] - first) * width + k] += list[k * stride + i];
+}
+
+GAPCUT_HOT void add_transposed(std::int64_t n, std::int64_t width, const float* __restrict rows, float* __restrict out,
+                               std::int64_t stride) {
+    std::int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (std::int64_t k = 0; k < width; k += 4) {
+            const float* from = rows + i * width + k;
+            Lane4 x[4] = {four(from), four(from + width), four(from + 2 * width), four(from + 3 * width)};
+            transpose(x[0], x[1], x[2], x[3]);
+            for (int j = 0; j < 4; ++j) four(out + (k + j) * stride + i) += x[j];
+        }
+    for (; i < n; ++i)
+        for (std::int64_t k = 0; k < width; ++k) out[k * stride + i] += rows[i * width + k];
+}
+
+GAPCUT_HOT bool least(std::int64_t n, const float* __restrict a, const float* __restrict b, float* __restrict out) {
+    float sum = 0.0F;
+    for (std::int64_t i = 0; i < n; ++i) {
+        out[i] = a[i] < b[i] ? a[i] : b[i];
+        sum += out[i];
+    }
+    return sum > 0.0F;
 }
 
 GAPCUT_HOT float square(std::int64_t n, const float* __restrict x) {

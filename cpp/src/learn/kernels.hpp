@@ -20,7 +20,18 @@ float arc_step(std::int64_t n, ArcSteps steps, const float* gain, const float* z
 float label_step(std::int64_t n, float relax, const float* sigma, const float* score, float* z, float* z_step);
 
 void add_scaled(std::int64_t n, float factor, const float* x, float* out);
-void add(std::int64_t n, const float* x, float* out);
+
+// Between rows of nodes (`width` values each, a multiple of 4) and lists by label (`width` of them, `stride` apart):
+// gather: list[k * stride + i] = rows[(at[i] - first) * width + k]; scatter adds the other way round.
+void gather_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* rows, float* list,
+                 std::int64_t stride);
+void scatter_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* list,
+                  std::int64_t stride, float* rows);
+// out[k * stride + i] += rows[i * width + k]
+void add_transposed(std::int64_t n, std::int64_t width, const float* rows, float* out, std::int64_t stride);
+
+// out[i] = min(a[i], b[i]); returns whether one is not zero. Nothing is negative.
+bool least(std::int64_t n, const float* a, const float* b, float* out);
 
 // sum_i x[i]^2
 float square(std::int64_t n, const float* x);

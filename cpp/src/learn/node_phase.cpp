@@ -21,6 +21,8 @@ NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
         z_[p.labels[u] * N + u] = 1.0F;
     }
     z_step_ = z_;
+    z_rows_.assign(static_cast<std::size_t>(N * EdgePhase::row_width(K)), 0.0F);
+    copy_rows(0, N);
     sigma_.resize(z_.size());
     shards_.resize(kShards);
     for (std::int64_t i = 0; i < kShards; ++i) {
@@ -32,6 +34,15 @@ NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
 void NodePhase::set_labels(std::vector<float> z, std::vector<float> z_step) {
     z_ = std::move(z);
     z_step_ = std::move(z_step);
+    copy_rows(0, problem_.nodes.rows());
+}
+
+void NodePhase::copy_rows(std::int64_t begin, std::int64_t end) {
+    const auto N = problem_.nodes.rows();
+    const auto K = problem_.n_labels;
+    const auto width = EdgePhase::row_width(K);
+    for (auto u = begin; u < end; ++u)
+        for (int k = 0; k < K; ++k) z_rows_[u * width + k] = z_[k * N + u];
 }
 
 void NodePhase::set_sigma(const Metric& metric) {
@@ -100,7 +111,7 @@ void NodePhase::look(std::int64_t shard) {
 void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     Shard& s = shards_[shard];
     const auto N = problem_.nodes.rows();
-    s.score.resize(static_cast<std::size_t>(problem_.n_labels * kChunk));
+    s.score.resize(static_cast<std::size_t>(EdgePhase::row_width(problem_.n_labels) * kChunk));
     s.row.resize(static_cast<std::size_t>(4 * label_width_));
     s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
@@ -108,13 +119,14 @@ void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     for (auto begin = s.begin; begin < s.end; begin += kChunk) {
         const auto n = std::min(kChunk, s.end - begin);
         scores(s, begin, n);
+        edges.add_node_sums(begin, begin + n, s.score.data(), kChunk);
         for (int k = 0; k < problem_.n_labels; ++k) {
-            float* score = s.score.data() + k * kChunk;
+            const float* score = s.score.data() + k * kChunk;
             const auto place = k * N + begin;
-            edges.add_node_sums(k, begin, begin + n, score);
             s.residual += static_cast<double>(
                 kernels::label_step(n, relax, sigma_.data() + place, score, z_.data() + place, z_step_.data() + place));
         }
+        copy_rows(begin, begin + n);
         add_gradient(s, begin, n);
     }
 }

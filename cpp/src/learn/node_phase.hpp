@@ -19,6 +19,7 @@ public:
     NodePhase(const Problem& problem, double loss_scale);
 
     const std::vector<float>& z() const { return z_; }            // (K, N)
+    const std::vector<float>& z_rows() const { return z_rows_; }  // the same as rows of nodes, for the edges
     const std::vector<float>& z_step() const { return z_step_; }  // (K, N) z~, before over-relaxation
     void set_labels(std::vector<float> z, std::vector<float> z_step);  // from a snapshot
     void set_sigma(const Metric& metric);
@@ -44,6 +45,7 @@ private:
 
     void scores(Shard& s, std::int64_t begin, std::int64_t n) const;
     void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
+    void copy_rows(std::int64_t begin, std::int64_t end);
 
     static constexpr std::int64_t kChunk = 256;
 
@@ -51,7 +53,7 @@ private:
     std::int64_t width_, label_width_;
     std::vector<float> rows_;        // (N, width); empty where the features are sparse
     std::vector<float> by_feature_;  // (Dn, label_width)
-    std::vector<float> loss_, z_, z_step_, sigma_;
+    std::vector<float> loss_, z_, z_rows_, z_step_, sigma_;
     std::vector<Shard> shards_;
 };
 

@@ -206,7 +206,7 @@ void PrimalDual::State::choose_active() {
             if (std::abs(x) < kZero) x = 0.0;
             needed |= x != 0.0;
         }
-        if (needed && !edges.active(pair)) edges.activate(pair, nodes.z());
+        if (needed && !edges.active(pair)) edges.activate(pair, nodes.z_rows());
         if (!needed && edges.active(pair) && !edges.any_dual(pair)) edges.deactivate(pair);
     }
 }
@@ -218,7 +218,7 @@ void PrimalDual::State::iterate() {
     }
     nodes.gradient(unary_gradient);
     const bool look = iteration < 10 || iteration % settings.lag == 0;
-    if (look) for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.look_at_inactive(s, nodes.z()); });
+    if (look) for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.look_at_inactive(s, nodes.z_rows()); });
     if (iteration > 0 || look) edges.gradient(look, pair_gradient);
 
     double residual = unary_step() + pair_step();
@@ -228,7 +228,7 @@ void PrimalDual::State::iterate() {
     edges.set_weights(std::span(w_ahead).subspan(static_cast<std::size_t>(p.unary_size())));
     const kernels::ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
                                   static_cast<float>(settings.relax)};
-    for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.step(s, steps, nodes.z()); });
+    for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.step(s, steps, nodes.z_rows()); });
     for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.relax), edges); });
     residual += edges.residual() + nodes.residual();
     for (std::size_t j = 0; j < w.size(); ++j) {
