@@ -3,53 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <ranges>
 
 #include "gapcut/learn/relaxed_dual.hpp"
 #include "gapcut/learn/vectors.hpp"
-#include "gapcut/target.hpp"
+#include "repair_kernels.hpp"
 
 namespace gapcut {
-namespace {
-
-struct Slope {
-    double gradient, curvature;
-};
-
-// Slope and curvature that one block of weights contributes. Going up lowers W: entries already clipped stay so and
-// cost nothing.
-template <bool Up>
-GAPCUT_HOT Slope slope_of(std::int64_t n, const double* __restrict sum, const double* __restrict w,
-                          const double* __restrict raw, const double* __restrict lower, const double* __restrict upper) {
-    double gradient[8] = {}, curvature[8] = {};
-    for (std::int64_t i = 0; i < n; i += 8) {
-        const std::int64_t lanes = n - i < 8 ? n - i : 8;
-        for (std::int64_t lane = 0; lane < lanes; ++lane) {
-            const std::int64_t d = i + lane;
-            gradient[lane] += w[d] * sum[d];
-            const bool moves = (lower[d] < upper[d]) & (!Up | (raw[d] > lower[d]));
-            curvature[lane] += moves ? sum[d] * sum[d] : 0.0;
-        }
-    }
-    Slope s{};
-    for (int lane = 0; lane < 8; ++lane) {
-        s.gradient += gradient[lane];
-        s.curvature += curvature[lane];
-    }
-    return s;
-}
-
-// W -= change * x, w = clamp(W)
-GAPCUT_HOT void shift(std::int64_t n, double change, const double* __restrict x, const double* __restrict lower,
-                      const double* __restrict upper, double* __restrict raw, double* __restrict w) {
-    for (std::int64_t d = 0; d < n; ++d) {
-        raw[d] -= change * x[d];
-        const double low = raw[d] < lower[d] ? lower[d] : raw[d];
-        w[d] = low > upper[d] ? upper[d] : low;
-    }
-}
-
-}  // namespace
-
 Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const double> upper, int threads)
     : problem_(p), threads_(std::max(1, threads)) {
     lower_.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
@@ -58,6 +18,8 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
         lower_[p.coordinates[i]] = lower[i];
         upper_[p.coordinates[i]] = upper[i];
     }
+    free_.resize(lower_.size());
+    std::ranges::transform(lower_, upper_, free_.begin(), [](double low, double high) { return low < high ? 1.0 : 0.0; });
     const auto N = p.nodes.rows();
     first_.assign(static_cast<std::size_t>(N) + 1, 0);
     for (std::size_t e = 0; e < p.tail.size(); ++e) {
@@ -65,21 +27,18 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
         ++first_[p.head[e] + 1];
     }
     for (std::int64_t u = 0; u < N; ++u) first_[u + 1] += first_[u];
-    incident_.resize(2 * p.tail.size());
+    arcs_.resize(2 * p.tail.size());
     auto next = first_;
     for (std::int32_t e = 0; e < std::ssize(p.tail); ++e) {
-        incident_[next[p.tail[e]]++] = {e, p.head[e], true};
-        incident_[next[p.head[e]]++] = {e, p.tail[e], false};
+        arcs_[next[p.tail[e]]++] = {e, p.head[e], true};
+        arcs_[next[p.head[e]]++] = {e, p.tail[e], false};
     }
     node_square_.assign(static_cast<std::size_t>(N), 0.0);
     for (std::int64_t u = 0; u < N; ++u) p.nodes.for_row(u, [&](std::int32_t, double x) { node_square_[u] += x * x; });
 }
 
-std::int64_t Repair::block_of(std::int32_t row, int label) const {
-    const auto K = problem_.n_labels;
-    const auto pair = row < K ? label * K + row : (row - K) * K + label;
-    return problem_.unary_size() + pair * problem_.edge_dim();
-}
+repair::Blocks Repair::blocks() const { return {problem_.n_labels, problem_.edge_dim(), problem_.unary_size()}; }
+repair::Weights Repair::weights() { return {raw_.data(), w_.data(), lower_.data(), upper_.data(), free_.data()}; }
 
 double Repair::node_score(std::int64_t node, int label) const {
     const double* w = w_.data() + label * problem_.node_dim();
@@ -89,97 +48,74 @@ double Repair::node_score(std::int64_t node, int label) const {
     return sum;
 }
 
-void Repair::clear(Scratch& s) const {
-    const auto De = problem_.edge_dim();
-    s.sums.resize(static_cast<std::size_t>(2 * problem_.n_labels * De));
-    s.used.resize(static_cast<std::size_t>(2 * problem_.n_labels));
-    for (const auto row : s.blocks) {
-        std::fill_n(s.sums.begin() + row * De, De, 0.0);
-        s.used[row] = 0;
-    }
-    s.blocks.clear();
-}
-
-void Repair::add_edge(std::int32_t edge, double* sum) const {
-    if (problem_.edges.sparse())
-        problem_.edges.for_row(edge, [&](std::int32_t d, double x) { sum[d] += x; });
-    else
-        add_scaled(sum, 1.0, problem_.edges.dense_row(edge), problem_.edge_dim());
-}
-
-// Slope and curvature of D / c along z_uk going up or down, and how far the set of arcs that move along stays the same:
-// up, m of an arc follows z_uk while the other end is above it; down, while the other end is not below it.
+// The same as repair::sum_arcs() for sparse features.
 template <bool Up>
-Repair::Direction Repair::look(std::int64_t node, int label, Scratch& s) const {
+double Repair::sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const {
     const auto K = problem_.n_labels;
-    const auto De = problem_.edge_dim();
-    const double here = z_[node * K + label];
-    Direction to;
-    to.limit = Up ? 1.0 : 0.0;
-    to.gradient = node_score(node, label);
-    to.curvature = node_square_[node];
-    clear(s);
-    for (auto q = first_[node]; q < first_[node + 1]; ++q) {
-        const Incident& arc = incident_[q];
+    double limit = Up ? 1.0 : 0.0;
+    for (const RepairArc& arc : arcs) {
         const double* others = z_.data() + static_cast<std::int64_t>(arc.other) * K;
         for (std::int32_t l = 0; l < K; ++l) {
             const double there = others[l];
             if (Up ? there <= here : there < here) {
-                if (!Up) to.limit = std::max(to.limit, there);
+                if (!Up) limit = std::max(limit, there);
                 continue;
             }
-            if (Up) to.limit = std::min(to.limit, there);
-            const std::int32_t row = arc.tail ? l : K + l;
-            if (!s.used[row]) {
-                s.used[row] = 1;
-                s.blocks.push_back(row);
-            }
-            add_edge(arc.edge, s.sums.data() + row * De);
+            if (Up) limit = std::min(limit, there);
+            const auto row = arc.tail ? l : K + l;
+            moving.counts[row] += 1.0;
+            double* sum = moving.sums + row * problem_.edge_dim();
+            problem_.edges.for_row(arc.edge, [&](std::int32_t d, double x) { sum[d] += x; });
         }
     }
-    for (const auto row : s.blocks) {
-        const auto at = block_of(row, label);
-        const Slope slope = slope_of<Up>(De, s.sums.data() + row * De, w_.data() + at, raw_.data() + at, lower_.data() + at,
-                                         upper_.data() + at);
-        to.gradient += slope.gradient;
-        to.curvature += slope.curvature;
-    }
+    return limit;
+}
+
+// Slope and curvature of D / c along z_uk going up or down, and how far they hold.
+template <bool Up>
+Repair::Direction Repair::look(std::int64_t node, int label, double score, Scratch& s) {
+    const repair::Blocks blocks = this->blocks();
+    const double here = z_[node * blocks.K + label];
+    s.sums.assign(static_cast<std::size_t>(2 * blocks.K * blocks.De), 0.0);
+    s.counts.assign(static_cast<std::size_t>(2 * blocks.K), 0.0);
+    const auto arcs = std::span<const RepairArc>(arcs_).subspan(first_[node], first_[node + 1] - first_[node]);
+    s.times.resize(std::max(s.times.size(), arcs.size() * blocks.K + 8));
+    const repair::Moving moving{s.sums.data(), s.counts.data(), s.times.data()};
+    Direction to{score, node_square_[node], Up ? 1.0 : 0.0};
+    if (problem_.edges.sparse())
+        to.limit = sum_sparse<Up>(arcs, here, moving);
+    else if (!arcs.empty())
+        to.limit = repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, moving);
+    repair::add_slope<Up>(blocks, label, moving, weights(), to.gradient, to.curvature);
     return to;
 }
 
-bool Repair::can_gain(std::int64_t coordinate, Scratch& s) const {
+bool Repair::can_gain(std::int64_t coordinate, Scratch& s) {
     const double z = z_[coordinate];
     if (z > 0.0 && z < 1.0) return true;
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
-    return z == 0.0 ? look<true>(node, label, s).gradient > 0.0 : look<false>(node, label, s).gradient < 0.0;
+    const double score = node_score(node, label);
+    return z == 0.0 ? look<true>(node, label, score, s).gradient > 0.0 : look<false>(node, label, score, s).gradient < 0.0;
 }
 
-void Repair::apply(std::int64_t node, int label, double step, const Scratch& s) {
+void Repair::apply(std::int64_t node, int label, double step, Scratch& s) {
     const double change = c_ * step;
-    const auto De = problem_.edge_dim(), Dn = problem_.node_dim();
-    if (problem_.nodes.sparse()) {
-        problem_.nodes.for_row(node, [&](std::int32_t d, double x) {
-            const auto j = label * Dn + d;
-            shift(1, change, &x, &lower_[j], &upper_[j], &raw_[j], &w_[j]);
-        });
-    } else {
-        const auto j = label * Dn;
-        shift(Dn, change, problem_.nodes.dense_row(node), &lower_[j], &upper_[j], &raw_[j], &w_[j]);
-    }
-    for (const auto row : s.blocks) {
-        const auto j = block_of(row, label);
-        shift(De, change, s.sums.data() + row * De, &lower_[j], &upper_[j], &raw_[j], &w_[j]);
-    }
+    const auto Dn = problem_.node_dim(), at = label * Dn;
+    if (problem_.nodes.sparse())
+        problem_.nodes.for_row(node, [&](std::int32_t d, double x) { repair::shift(1, at + d, change, &x, weights()); });
+    else
+        repair::shift(Dn, at, change, problem_.nodes.dense_row(node), weights());
+    repair::shift_rows(blocks(), label, change, {s.sums.data(), s.counts.data(), s.times.data()}, weights());
 }
 
 double Repair::improve(std::int64_t coordinate, Scratch& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
-    const double here = z_[coordinate];
+    const double here = z_[coordinate], score = node_score(node, label);
     for (const bool up : {true, false}) {
         if (up ? here >= 1.0 : here <= 0.0) continue;
-        const Direction to = up ? look<true>(node, label, s) : look<false>(node, label, s);
+        const Direction to = up ? look<true>(node, label, score, s) : look<false>(node, label, score, s);
         if (up ? to.gradient <= 0.0 : to.gradient >= 0.0) continue;
         double step = to.curvature > 0.0 ? to.gradient / (c_ * to.curvature) : (up ? 1.0 : -1.0);
         const double room = to.limit - here;
@@ -211,6 +147,20 @@ std::vector<std::int64_t> Repair::candidates(const StopTest& stop) {
     return all;
 }
 
+namespace {
+
+// The coordinates of each node, from all in ascending order: its labels share what has to be read.
+std::vector<std::span<const std::int64_t>> groups_by_node(std::span<const std::int64_t> coordinates, std::int64_t K) {
+    std::vector<std::span<const std::int64_t>> groups;
+    for (std::size_t begin = 0, end = 0; begin < coordinates.size(); begin = end) {
+        while (end < coordinates.size() && coordinates[end] / K == coordinates[begin] / K) ++end;
+        groups.push_back(coordinates.subspan(begin, end - begin));
+    }
+    return groups;
+}
+
+}  // namespace
+
 std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
                                const StopTest& stop) {
     const Problem& p = problem_;
@@ -227,13 +177,16 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
     std::mt19937_64 random(seed);
     Scratch s;
     for (int sweep = 0; sweep < sweeps && !order.empty(); ++sweep) {
-        std::shuffle(order.begin(), order.end(), random);
+        auto nodes = groups_by_node(order, p.n_labels);
+        std::shuffle(nodes.begin(), nodes.end(), random);
         std::vector<std::int64_t> again;
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            if (i % 1024 == 0 && stop && stop()) throw Interrupted();
-            if (improve(order[i], s) > worthwhile) again.push_back(order[i]);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (i % 256 == 0 && stop && stop()) throw Interrupted();
+            for (const auto coordinate : nodes[i])
+                if (improve(coordinate, s) > worthwhile) again.push_back(coordinate);
         }
         steps_ += std::ssize(order);
+        std::ranges::sort(again);
         order.swap(again);
     }
     return std::vector<float>(z_.begin(), z_.end());

@@ -13,6 +13,17 @@
 
 namespace gapcut {
 
+struct RepairArc {  // an edge at one of its nodes
+    std::int32_t edge, other;
+    bool tail;  // the node at hand is the tail
+};
+
+namespace repair {
+struct Blocks;
+struct Moving;
+struct Weights;
+}  // namespace repair
+
 class Repair {
 public:
     // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
@@ -26,35 +37,30 @@ public:
     std::int64_t last_steps() const { return steps_; }  // coordinates looked at by the last run
 
 private:
-    struct Incident {
-        std::int32_t edge, other;
-        bool tail;  // the node at hand is the tail
-    };
     struct Direction {
         double gradient = 0.0, curvature = 0.0, limit = 0.0;
     };
     struct Scratch {
-        std::vector<double> sums;          // (2K, De): feature sums of the arcs that move along, by label pair
-        std::vector<std::int32_t> blocks;  // rows of sums in use
-        std::vector<std::uint8_t> used;
+        std::vector<double> sums, counts, times;  // repair::Moving
     };
 
     template <bool Up>
-    Direction look(std::int64_t node, int label, Scratch& s) const;
-    bool can_gain(std::int64_t coordinate, Scratch& s) const;
+    double sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const;
+    template <bool Up>
+    Direction look(std::int64_t node, int label, double score, Scratch& s);
+    bool can_gain(std::int64_t coordinate, Scratch& s);
     double improve(std::int64_t coordinate, Scratch& s);  // returns the gain the model promises
-    void apply(std::int64_t node, int label, double step, const Scratch& s);
+    void apply(std::int64_t node, int label, double step, Scratch& s);
+    repair::Blocks blocks() const;
+    repair::Weights weights();
     double node_score(std::int64_t node, int label) const;
-    std::int64_t block_of(std::int32_t row, int label) const;  // full coordinate of a row of sums
-    void clear(Scratch& s) const;
-    void add_edge(std::int32_t edge, double* sum) const;
     std::vector<std::int64_t> candidates(const StopTest& stop);
 
     const Problem& problem_;
     int threads_;
-    std::vector<double> lower_, upper_;  // full coordinates
+    std::vector<double> lower_, upper_, free_;  // full coordinates; free: 1 where there is room between the two
     std::vector<std::int64_t> first_;    // incident edges of a node
-    std::vector<Incident> incident_;
+    std::vector<RepairArc> arcs_;      // by node
     std::vector<double> node_square_;  // |phi_u|^2
     std::vector<double> z_, raw_, w_;  // labels, W, clamp(W)
     double c_ = 0.0;

@@ -1,0 +1,50 @@
+// Inner loops of the repair, in double, compiled for several instruction sets. One coordinate z_uk at a time; its pairwise
+// weights are seen as rows: row l < K is the label pair (k, l), row K + l the pair (l, k).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gapcut/learn/repair.hpp"
+
+namespace gapcut::repair {
+
+struct Blocks {
+    std::int64_t K, De, begin;  // begin: of the pairwise weights
+    std::int64_t at(std::int64_t row, std::int64_t label) const {
+        return begin + (row < K ? label * K + row : (row - K) * K + label) * De;
+    }
+};
+
+// Full coordinates: W, clamp(W), the box, and 1 where it has room (else 0).
+struct Weights {
+    double *raw, *w;
+    const double *lower, *upper, *free;
+};
+
+// The arcs that move along with z_uk: sums of their features (2K, De), and how many they are (2K), by row. `times` is room
+// for K values an arc and eight more.
+struct Moving {
+    double *sums, *counts, *times;
+};
+
+// Adds up the arcs at one node that move along with z_uk = `here`, and returns at which z of another end their set changes.
+// Up, m of an arc follows z_uk while the other end is above it; down, while the other end is not below it.
+// z is (N, K), features (M, De).
+template <bool Up>
+double sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* features, const double* z, double here,
+                const Moving& moving);
+
+// Adds the slope and the curvature that the pairwise weights contribute to D / c along z_uk. Going up lowers W: entries
+// already clipped stay so and cost nothing.
+template <bool Up>
+void add_slope(const Blocks& blocks, std::int64_t label, const Moving& moving, const Weights& weights, double& gradient,
+               double& curvature);
+
+// raw -= change * x, w = clamp(raw), for n coordinates from `at` on.
+void shift(std::int64_t n, std::int64_t at, double change, const double* x, const Weights& weights);
+
+// shift() of every row that has arcs.
+void shift_rows(const Blocks& blocks, std::int64_t label, double change, const Moving& moving, const Weights& weights);
+
+}  // namespace gapcut::repair
