@@ -10,6 +10,12 @@
 #include "repair_kernels.hpp"
 
 namespace gapcut {
+namespace {
+
+constexpr double kWorthThreads = 2e5;  // as much work as starting threads ten times
+
+}  // namespace
+
 Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const double> upper, int threads)
     : problem_(p), threads_(std::max(1, threads)) {
     lower_.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
@@ -38,7 +44,15 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
 }
 
 repair::Blocks Repair::blocks() const { return {problem_.n_labels, problem_.edge_dim(), problem_.unary_size()}; }
-repair::Weights Repair::weights() { return {raw_.data(), w_.data(), lower_.data(), upper_.data(), free_.data()}; }
+repair::Weights Repair::weights() const { return {const_cast<double*>(raw_.data()), const_cast<double*>(w_.data()), lower_.data(), upper_.data(), free_.data()}; }
+
+repair::Moving Repair::Survey::moving() const {
+    return {const_cast<double*>(sums.data()), const_cast<double*>(counts.data())};
+}
+
+std::span<const RepairArc> Repair::arcs_of(std::int64_t node) const {
+    return std::span(arcs_).subspan(first_[node], first_[node + 1] - first_[node]);
+}
 
 double Repair::node_score(std::int64_t node, int label) const {
     const double* w = w_.data() + label * problem_.node_dim();
@@ -50,83 +64,98 @@ double Repair::node_score(std::int64_t node, int label) const {
 
 // The same as repair::sum_arcs() for sparse features.
 template <bool Up>
-double Repair::sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const {
+RepairLevels Repair::sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const {
     const auto K = problem_.n_labels;
-    double limit = Up ? 1.0 : 0.0;
+    RepairLevels levels;
     for (const RepairArc& arc : arcs) {
         const double* others = z_.data() + static_cast<std::int64_t>(arc.other) * K;
         for (std::int32_t l = 0; l < K; ++l) {
             const double there = others[l];
-            if (Up ? there <= here : there < here) {
-                if (!Up) limit = std::max(limit, there);
-                continue;
-            }
-            if (Up) limit = std::min(limit, there);
+            if (there > here) levels.above = std::min(levels.above, there);
+            if (there < here) levels.below = std::max(levels.below, there);
+            levels.equal |= there == here;
+            if (Up ? there <= here : there < here) continue;
             const auto row = arc.tail ? l : K + l;
             moving.counts[row] += 1.0;
             double* sum = moving.sums + row * problem_.edge_dim();
             problem_.edges.for_row(arc.edge, [&](std::int32_t d, double x) { sum[d] += x; });
         }
     }
-    return limit;
+    return levels;
 }
 
-// Slope and curvature of D / c along z_uk going up or down, and how far they hold.
 template <bool Up>
-Repair::Direction Repair::look(std::int64_t node, int label, double score, Scratch& s) {
+void Repair::survey(std::int64_t node, double here, Survey& s, std::vector<double>& room) const {
     const repair::Blocks blocks = this->blocks();
-    const double here = z_[node * blocks.K + label];
     s.sums.assign(static_cast<std::size_t>(2 * blocks.K * blocks.De), 0.0);
     s.counts.assign(static_cast<std::size_t>(2 * blocks.K), 0.0);
-    const auto arcs = std::span<const RepairArc>(arcs_).subspan(first_[node], first_[node + 1] - first_[node]);
-    s.times.resize(std::max(s.times.size(), arcs.size() * blocks.K + 8));
-    const repair::Moving moving{s.sums.data(), s.counts.data(), s.times.data()};
-    Direction to{score, node_square_[node], Up ? 1.0 : 0.0};
+    const auto arcs = arcs_of(node);
+    room.resize(std::max(room.size(), arcs.size() * blocks.K + 8));
     if (problem_.edges.sparse())
-        to.limit = sum_sparse<Up>(arcs, here, moving);
+        s.levels = sum_sparse<Up>(arcs, here, s.moving());
     else if (!arcs.empty())
-        to.limit = repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, moving);
-    repair::add_slope<Up>(blocks, label, moving, weights(), to.gradient, to.curvature);
-    return to;
+        s.levels = repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, room.data(), s.moving());
+    else
+        s.levels = {};
 }
 
-bool Repair::can_gain(std::int64_t coordinate, Scratch& s) {
+// What depends on the labels alone, not on the weights: so it can be found for many coordinates at once.
+void Repair::prepare(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const {
+    const auto node = coordinate / problem_.n_labels;
+    const double here = z_[coordinate];
+    if (here < 1.0) survey<true>(node, here, s.up, room);
+    s.same = here < 1.0 && !s.up.levels.equal;
+    if (here > 0.0 && !s.same) survey<false>(node, here, s.down, room);
+}
+
+// Slope and curvature of D / c along z_uk.
+template <bool Up>
+Repair::Slope Repair::slope(std::int64_t node, int label, double score, const Survey& s) const {
+    Slope slope{score, node_square_[node]};
+    repair::add_slope<Up>(blocks(), label, s.moving(), weights(), slope.gradient, slope.curvature);
+    return slope;
+}
+
+bool Repair::can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const {
     const double z = z_[coordinate];
     if (z > 0.0 && z < 1.0) return true;
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
+    prepare(coordinate, s, room);
     const double score = node_score(node, label);
-    return z == 0.0 ? look<true>(node, label, score, s).gradient > 0.0 : look<false>(node, label, score, s).gradient < 0.0;
+    return z == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0 : slope<false>(node, label, score, s.down).gradient < 0.0;
 }
 
-void Repair::apply(std::int64_t node, int label, double step, Scratch& s) {
-    const double change = c_ * step;
-    const auto Dn = problem_.node_dim(), at = label * Dn;
-    if (problem_.nodes.sparse())
-        problem_.nodes.for_row(node, [&](std::int32_t d, double x) { repair::shift(1, at + d, change, &x, weights()); });
-    else
-        repair::shift(Dn, at, change, problem_.nodes.dense_row(node), weights());
-    repair::shift_rows(blocks(), label, change, {s.sums.data(), s.counts.data(), s.times.data()}, weights());
-}
-
-double Repair::improve(std::int64_t coordinate, Scratch& s) {
+double Repair::improve(std::int64_t coordinate, const Surveys& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
     const double here = z_[coordinate], score = node_score(node, label);
-    for (const bool up : {true, false}) {
-        if (up ? here >= 1.0 : here <= 0.0) continue;
-        const Direction to = up ? look<true>(node, label, score, s) : look<false>(node, label, score, s);
-        if (up ? to.gradient <= 0.0 : to.gradient >= 0.0) continue;
-        double step = to.curvature > 0.0 ? to.gradient / (c_ * to.curvature) : (up ? 1.0 : -1.0);
-        const double room = to.limit - here;
-        const bool whole = up ? step >= room : step <= room;
-        if (whole) step = room;
-        if (step == 0.0) continue;
-        apply(node, label, step, s);
-        z_[coordinate] = whole ? to.limit : here + step;
-        return c_ * step * (to.gradient - 0.5 * c_ * step * to.curvature);
+    if (here < 1.0) {
+        const Slope up = slope<true>(node, label, score, s.up);
+        if (up.gradient > 0.0) return move(coordinate, up, s.up.levels.above, s.up);
     }
-    return 0.0;
+    if (here <= 0.0) return 0.0;
+    const Survey& below = s.same ? s.up : s.down;
+    const Slope down = slope<false>(node, label, score, below);
+    return down.gradient < 0.0 ? move(coordinate, down, below.levels.below, below) : 0.0;
+}
+
+double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, const Survey& s) {
+    const auto node = coordinate / problem_.n_labels, label = coordinate % problem_.n_labels;
+    const bool up = slope.gradient > 0.0;
+    const double room = limit - z_[coordinate];
+    double step = slope.curvature > 0.0 ? slope.gradient / (c_ * slope.curvature) : room;
+    const bool whole = up ? step >= room : step <= room;
+    if (whole) step = room;
+    const double change = c_ * step;
+    const auto Dn = problem_.node_dim();
+    if (problem_.nodes.sparse())
+        problem_.nodes.for_row(node, [&](std::int32_t d, double x) { repair::shift(1, label * Dn + d, change, &x, weights()); });
+    else
+        repair::shift(Dn, label * Dn, change, problem_.nodes.dense_row(node), weights());
+    repair::shift_rows(blocks(), label, change, s.moving(), weights());
+    z_[coordinate] = whole ? limit : z_[coordinate] + step;
+    return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
 
 std::vector<std::int64_t> Repair::candidates(const StopTest& stop) {
@@ -134,12 +163,13 @@ std::vector<std::int64_t> Repair::candidates(const StopTest& stop) {
     const auto N = problem_.nodes.rows(), shards = (N + kNodes - 1) / kNodes;
     const auto K = problem_.n_labels;
     std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(shards));
-    std::vector<Scratch> scratch(static_cast<std::size_t>(threads_));
+    std::vector<Surveys> surveys(static_cast<std::size_t>(threads_));
+    std::vector<std::vector<double>> room(surveys.size());
     parallel_for(
         shards, threads_,
         [&](std::int64_t shard, int worker) {
             for (auto i = shard * kNodes * K; i < std::min(N, (shard + 1) * kNodes) * K; ++i)
-                if (can_gain(i, scratch[worker])) found[shard].push_back(i);
+                if (can_gain(i, surveys[worker], room[worker])) found[shard].push_back(i);
         },
         stop);
     std::vector<std::int64_t> all;
@@ -150,8 +180,8 @@ std::vector<std::int64_t> Repair::candidates(const StopTest& stop) {
 namespace {
 
 // The coordinates of each node, from all in ascending order: its labels share what has to be read.
-std::vector<std::span<const std::int64_t>> groups_by_node(std::span<const std::int64_t> coordinates, std::int64_t K) {
-    std::vector<std::span<const std::int64_t>> groups;
+std::vector<Repair::Group> groups_by_node(std::span<const std::int64_t> coordinates, std::int64_t K) {
+    std::vector<Repair::Group> groups;
     for (std::size_t begin = 0, end = 0; begin < coordinates.size(); begin = end) {
         while (end < coordinates.size() && coordinates[end] / K == coordinates[begin] / K) ++end;
         groups.push_back(coordinates.subspan(begin, end - begin));
@@ -160,6 +190,40 @@ std::vector<std::span<const std::int64_t>> groups_by_node(std::span<const std::i
 }
 
 }  // namespace
+
+// Nodes surveyed together: so few that hardly one has a neighbour among them. One thread has nothing to gain.
+std::size_t Repair::batch_size() const {
+    if (threads_ == 1 || arcs_.empty()) return 1;
+    const double degree = static_cast<double>(arcs_.size()) / static_cast<double>(problem_.nodes.rows());
+    return static_cast<std::size_t>(std::clamp(static_cast<double>(problem_.nodes.rows()) / (5.0 * degree), 1.0, 512.0));
+}
+
+// Surveys the nodes in parallel, then steps one after the other; a node whose neighbour has moved meanwhile is surveyed
+// again. The result is that of one node at a time.
+void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, std::vector<std::int64_t>& again) {
+    const auto K = static_cast<std::size_t>(problem_.n_labels);
+    ++batch_;
+    surveys_.resize(std::max(surveys_.size(), nodes.size() * K));
+    room_.resize(static_cast<std::size_t>(threads_));
+    const auto survey = [&](std::int64_t i, int worker) {
+        for (std::size_t j = 0; j < nodes[i].size(); ++j) prepare(nodes[i][j], surveys_[i * K + j], room_[worker]);
+    };
+    double work = 0.0;  // arcs of label pairs, in eights of features
+    for (const Group& group : nodes) work += static_cast<double>(group.size() * arcs_of(group.front() / problem_.n_labels).size() * K);
+    work *= 1.0 + static_cast<double>(problem_.edge_dim()) / 8.0;
+    parallel_for(std::ssize(nodes), work < kWorthThreads ? 1 : threads_, survey);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto node = nodes[i].front() / problem_.n_labels;
+        const auto stale = [&](const RepairArc& arc) { return moved_[arc.other] == batch_; };
+        if (i > 0 && std::ranges::any_of(arcs_of(node), stale)) survey(i, 0);
+        for (std::size_t j = 0; j < nodes[i].size(); ++j) {
+            const auto coordinate = nodes[i][j];
+            const double before = z_[coordinate];
+            if (improve(coordinate, surveys_[i * K + j]) > worthwhile) again.push_back(coordinate);
+            if (z_[coordinate] != before) moved_[node] = batch_;
+        }
+    }
+}
 
 std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
                                const StopTest& stop) {
@@ -175,15 +239,15 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
     auto order = candidates(stop);
     steps_ = 0;
     std::mt19937_64 random(seed);
-    Scratch s;
+    moved_.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
+    const std::size_t batch = batch_size();
     for (int sweep = 0; sweep < sweeps && !order.empty(); ++sweep) {
         auto nodes = groups_by_node(order, p.n_labels);
         std::shuffle(nodes.begin(), nodes.end(), random);
         std::vector<std::int64_t> again;
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            if (i % 256 == 0 && stop && stop()) throw Interrupted();
-            for (const auto coordinate : nodes[i])
-                if (improve(coordinate, s) > worthwhile) again.push_back(coordinate);
+        for (std::size_t i = 0; i < nodes.size(); i += batch) {
+            if (stop && i / batch % 32 == 0 && stop()) throw Interrupted();
+            improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), worthwhile, again);
         }
         steps_ += std::ssize(order);
         std::ranges::sort(again);

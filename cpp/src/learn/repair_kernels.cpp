@@ -19,26 +19,24 @@ inline double sum_of(const Lane8& x) { return ((x[0] + x[1]) + (x[2] + x[3])) + 
 
 // Without branches on z: whether an arc moves is hard to guess.
 template <bool Up>
-GAPCUT_HOT double sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* __restrict features,
-                           const double* __restrict z, double here, const Moving& moving) {
+GAPCUT_HOT RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* __restrict features,
+                                 const double* __restrict z, double here, double* __restrict times, const Moving& moving) {
     const auto K = blocks.K, De = blocks.De, whole = De / 8 * 8, n = std::ssize(arcs) * K;
-    double* __restrict times = moving.times;  // first the levels, then whether the arc moves
-    double* at = times;
+    double* at = times;  // first the levels, then whether the arc moves
     for (const RepairArc& arc : arcs) at = std::copy_n(z + arc.other * K, K, at);
-    std::fill_n(at, 8, 0.0);
+    std::fill_n(at, 8, here == 0.0 ? -1.0 : 0.0);
     const Lane8 zero{}, one = zero + 1.0, from = zero + here;
-    Lane8 limits = Up ? one : zero;
+    Lane8 lowest_above = one, highest_below = zero, equal = zero;
     for (std::int64_t i = 0; i < n; i += 8) {
         const Lane8 level = eight(times + i);
-        if constexpr (Up) {
-            const Lane8 above = level > from ? level : one;
-            limits = above < limits ? above : limits;
+        const Lane8 above = level > from ? level : one, below = level < from ? level : zero;
+        lowest_above = above < lowest_above ? above : lowest_above;
+        highest_below = below > highest_below ? below : highest_below;
+        equal = level == from ? one : equal;
+        if constexpr (Up)
             eight(times + i) = level > from ? one : zero;
-        } else {
-            const Lane8 below = level < from ? level : zero;
-            limits = below > limits ? below : limits;
+        else
             eight(times + i) = level < from ? zero : one;
-        }
     }
     for (const RepairArc& arc : arcs) {
         const double* x = features + arc.edge * De;
@@ -51,9 +49,13 @@ GAPCUT_HOT double sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks
             for (std::int64_t d = whole; d < De; ++d) sum[d] += share * x[d];
         }
     }
-    double limit = limits[0];
-    for (int i = 1; i < 8; ++i) limit = Up ? std::min(limit, limits[i]) : std::max(limit, limits[i]);
-    return limit;
+    RepairLevels levels;
+    for (int i = 0; i < 8; ++i) {
+        levels.above = std::min(levels.above, lowest_above[i]);
+        levels.below = std::max(levels.below, highest_below[i]);
+        levels.equal |= equal[i] > 0.0;
+    }
+    return levels;
 }
 
 template <bool Up>
@@ -101,8 +103,10 @@ GAPCUT_HOT void shift_rows(const Blocks& blocks, std::int64_t label, double chan
         if (moving.counts[row] != 0.0) shift(blocks.De, blocks.at(row, label), change, moving.sums + row * blocks.De, weights);
 }
 
-template double sum_arcs<true>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double, const Moving&);
-template double sum_arcs<false>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double, const Moving&);
+template RepairLevels sum_arcs<true>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double, double*,
+                                     const Moving&);
+template RepairLevels sum_arcs<false>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double, double*,
+                                      const Moving&);
 template void add_slope<true>(const Blocks&, std::int64_t, const Moving&, const Weights&, double&, double&);
 template void add_slope<false>(const Blocks&, std::int64_t, const Moving&, const Weights&, double&, double&);
 

@@ -22,18 +22,17 @@ struct Weights {
     const double *lower, *upper, *free;
 };
 
-// The arcs that move along with z_uk: sums of their features (2K, De), and how many they are (2K), by row. `times` is room
-// for K values an arc and eight more.
+// The arcs that move along with z_uk: sums of their features (2K, De), and how many they are (2K), by row.
 struct Moving {
-    double *sums, *counts, *times;
+    double *sums, *counts;
 };
 
-// Adds up the arcs at one node that move along with z_uk = `here`, and returns at which z of another end their set changes.
+// Adds up the arcs at one node that move along with z_uk = `here`, and returns where the other ends are.
 // Up, m of an arc follows z_uk while the other end is above it; down, while the other end is not below it.
-// z is (N, K), features (M, De).
+// z is (N, K), features (M, De); `times` is room for K values an arc and eight more.
 template <bool Up>
-double sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* features, const double* z, double here,
-                const Moving& moving);
+RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* features, const double* z, double here,
+                      double* times, const Moving& moving);
 
 // Adds the slope and the curvature that the pairwise weights contribute to D / c along z_uk. Going up lowers W: entries
 // already clipped stay so and cost nothing.

@@ -18,6 +18,12 @@ struct RepairArc {  // an edge at one of its nodes
     bool tail;  // the node at hand is the tail
 };
 
+// Of z at the other ends of the arcs at one z_uk: the next above, the next below, and whether one is equal.
+struct RepairLevels {
+    double above = 1.0, below = 0.0;
+    bool equal = false;
+};
+
 namespace repair {
 struct Blocks;
 struct Moving;
@@ -26,6 +32,8 @@ struct Weights;
 
 class Repair {
 public:
+    using Group = std::span<const std::int64_t>;  // coordinates of one node
+
     // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
     Repair(const Problem& problem, std::span<const double> lower, std::span<const double> upper, int threads);
 
@@ -37,22 +45,35 @@ public:
     std::int64_t last_steps() const { return steps_; }  // coordinates looked at by the last run
 
 private:
-    struct Direction {
-        double gradient = 0.0, curvature = 0.0, limit = 0.0;
+    struct Slope {
+        double gradient = 0.0, curvature = 0.0;
     };
-    struct Scratch {
-        std::vector<double> sums, counts, times;  // repair::Moving
+    struct Survey {  // the arcs that move along with z_uk
+        std::vector<double> sums, counts;
+        RepairLevels levels;
+        repair::Moving moving() const;
+    };
+    struct Surveys {
+        Survey up, down;
+        bool same = false;  // down is as up
     };
 
+    std::span<const RepairArc> arcs_of(std::int64_t node) const;
     template <bool Up>
-    double sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const;
+    RepairLevels sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const;
     template <bool Up>
-    Direction look(std::int64_t node, int label, double score, Scratch& s);
-    bool can_gain(std::int64_t coordinate, Scratch& s);
-    double improve(std::int64_t coordinate, Scratch& s);  // returns the gain the model promises
-    void apply(std::int64_t node, int label, double step, Scratch& s);
+    void survey(std::int64_t node, double here, Survey& s, std::vector<double>& room) const;
+    void prepare(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const;
+    template <bool Up>
+    Slope slope(std::int64_t node, int label, double score, const Survey& s) const;
+    bool can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const;
+    // Both return the gain the model promises.
+    double improve(std::int64_t coordinate, const Surveys& s);
+    double move(std::int64_t coordinate, const Slope& slope, double limit, const Survey& s);
+    void improve_batch(std::span<const Group> nodes, double worthwhile, std::vector<std::int64_t>& again);
+    std::size_t batch_size() const;
     repair::Blocks blocks() const;
-    repair::Weights weights();
+    repair::Weights weights() const;
     double node_score(std::int64_t node, int label) const;
     std::vector<std::int64_t> candidates(const StopTest& stop);
 
@@ -63,6 +84,10 @@ private:
     std::vector<RepairArc> arcs_;      // by node
     std::vector<double> node_square_;  // |phi_u|^2
     std::vector<double> z_, raw_, w_;  // labels, W, clamp(W)
+    std::vector<Surveys> surveys_;  // of a batch
+    std::vector<std::vector<double>> room_;
+    std::vector<std::int64_t> moved_;  // the last batch in which a node moved
+    std::int64_t batch_ = 0;
     double c_ = 0.0;
     std::int64_t steps_ = 0;
 };
