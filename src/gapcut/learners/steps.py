@@ -51,7 +51,7 @@ class StepSettings:
     gamma: float = 0.25
     kappa: float = 2.0
     step: float = 0.06
-    balance: float = 0.4
+    balance: float = 0.9
     lag: int = 5
     metric: Literal["gram", "diagonal"] = "gram"
     repair: bool = True
