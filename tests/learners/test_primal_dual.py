@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gapcut import _core
+from gapcut import Graph, GraphSet, _core
 from gapcut.learners import Limits, PrimalDual
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
@@ -77,6 +77,50 @@ def test_repair_never_lowers_the_dual_and_helps():
         assert after >= before - 1e-5 * scale  # labels come back in float32
         gained += (after - before) / scale
     assert gained > 1.0
+
+
+def test_a_repair_does_not_depend_on_the_number_of_threads():
+    """Large enough that nodes are surveyed in parallel, and neighbours meet in one batch."""
+    rng = np.random.default_rng(11)
+    nodes, labels = 8000, 8
+    edges = rng.integers(0, nodes, (40_000, 2))
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    graph = Graph(rng.random((nodes, 5)), edges, rng.random((len(edges), 9)), rng.integers(0, labels, nodes))
+    codes = [np.asarray(graph.labels, dtype=np.int64)]
+    problem = learning_problem(GraphSet((graph,)), codes, n_labels=labels, C=1.0, loss_scale=100.0)
+    z = np.round(rng.random((nodes, labels)), 1).astype(np.float32)  # ties, zeros and ones
+    repaired = [
+        _core.Repair(problem.core, problem.lower, problem.upper, threads).run(problem.core, z, 1.0, 2, 0.0, 3)
+        for threads in (1, 2, 3)
+    ]
+    assert not np.array_equal(repaired[0], z)
+    assert np.array_equal(repaired[0], repaired[1])
+    assert np.array_equal(repaired[0], repaired[2])
+
+
+def test_steps_follow_what_was_travelled_and_a_snapshot_keeps_them():
+    rng = np.random.default_rng(12)
+    problem, *_ = tiny_problem(rng, n_graphs=5, C=1e4)
+    balanced, fixed = (
+        _core.PrimalDual(
+            problem.core, problem.lower, problem.upper, problem.C, PrimalDual(balance=b).native(), 1
+        )
+        for b in (0.9, 0.0)
+    )
+    steps = []
+    for _ in range(5):
+        balanced.advance(40)
+        fixed.advance(40)
+        steps.append(balanced.step)
+    assert fixed.step == 0.06
+    assert len(set(steps)) > 1
+    assert all(0.49 < b / a < 2.01 for a, b in itertools.pairwise(steps))
+    again = _core.PrimalDual(problem.core, problem.lower, problem.upper, problem.C, PrimalDual().native(), 1)
+    again.restore(balanced.snapshot())
+    assert again.step == balanced.step
+    for state in (balanced, again):
+        state.advance(100)
+    assert np.array_equal(balanced.weights(), again.weights())
 
 
 def test_every_true_labeling_is_a_dual_point_below_the_optimum():

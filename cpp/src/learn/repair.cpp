@@ -44,11 +44,9 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
 }
 
 repair::Blocks Repair::blocks() const { return {problem_.n_labels, problem_.edge_dim(), problem_.unary_size()}; }
-repair::Weights Repair::weights() const { return {const_cast<double*>(raw_.data()), const_cast<double*>(w_.data()), lower_.data(), upper_.data(), free_.data()}; }
+repair::Weights Repair::weights() { return {raw_.data(), w_.data(), lower_.data(), upper_.data(), free_.data()}; }
 
-repair::Moving Repair::Survey::moving() const {
-    return {const_cast<double*>(sums.data()), const_cast<double*>(counts.data())};
-}
+repair::Moving Repair::Survey::moving() { return {sums.data(), counts.data()}; }
 
 std::span<const RepairArc> Repair::arcs_of(std::int64_t node) const {
     return std::span(arcs_).subspan(first_[node], first_[node + 1] - first_[node]);
@@ -110,13 +108,13 @@ void Repair::prepare(std::int64_t coordinate, Surveys& s, std::vector<double>& r
 
 // Slope and curvature of D / c along z_uk.
 template <bool Up>
-Repair::Slope Repair::slope(std::int64_t node, int label, double score, const Survey& s) const {
+Repair::Slope Repair::slope(std::int64_t node, int label, double score, Survey& s) {
     Slope slope{score, node_square_[node]};
     repair::add_slope<Up>(blocks(), label, s.moving(), weights(), slope.gradient, slope.curvature);
     return slope;
 }
 
-bool Repair::can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const {
+bool Repair::can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room) {
     const double z = z_[coordinate];
     if (z > 0.0 && z < 1.0) return true;
     const auto node = coordinate / problem_.n_labels;
@@ -126,7 +124,7 @@ bool Repair::can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& 
     return z == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0 : slope<false>(node, label, score, s.down).gradient < 0.0;
 }
 
-double Repair::improve(std::int64_t coordinate, const Surveys& s) {
+double Repair::improve(std::int64_t coordinate, Surveys& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
     const double here = z_[coordinate], score = node_score(node, label);
@@ -135,12 +133,12 @@ double Repair::improve(std::int64_t coordinate, const Surveys& s) {
         if (up.gradient > 0.0) return move(coordinate, up, s.up.levels.above, s.up);
     }
     if (here <= 0.0) return 0.0;
-    const Survey& below = s.same ? s.up : s.down;
+    Survey& below = s.same ? s.up : s.down;
     const Slope down = slope<false>(node, label, score, below);
     return down.gradient < 0.0 ? move(coordinate, down, below.levels.below, below) : 0.0;
 }
 
-double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, const Survey& s) {
+double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, Survey& s) {
     const auto node = coordinate / problem_.n_labels, label = coordinate % problem_.n_labels;
     const bool up = slope.gradient > 0.0;
     const double room = limit - z_[coordinate];

@@ -51,7 +51,7 @@ private:
     struct Survey {  // the arcs that move along with z_uk
         std::vector<double> sums, counts;
         RepairLevels levels;
-        repair::Moving moving() const;
+        repair::Moving moving();
     };
     struct Surveys {
         Survey up, down;
@@ -65,15 +65,15 @@ private:
     void survey(std::int64_t node, double here, Survey& s, std::vector<double>& room) const;
     void prepare(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const;
     template <bool Up>
-    Slope slope(std::int64_t node, int label, double score, const Survey& s) const;
-    bool can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const;
+    Slope slope(std::int64_t node, int label, double score, Survey& s);
+    bool can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room);
     // Both return the gain the model promises.
-    double improve(std::int64_t coordinate, const Surveys& s);
-    double move(std::int64_t coordinate, const Slope& slope, double limit, const Survey& s);
+    double improve(std::int64_t coordinate, Surveys& s);
+    double move(std::int64_t coordinate, const Slope& slope, double limit, Survey& s);
     void improve_batch(std::span<const Group> nodes, double worthwhile, std::vector<std::int64_t>& again);
     std::size_t batch_size() const;
     repair::Blocks blocks() const;
-    repair::Weights weights() const;
+    repair::Weights weights();
     double node_score(std::int64_t node, int label) const;
     std::vector<std::int64_t> candidates(const StopTest& stop);
 
