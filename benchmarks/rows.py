@@ -5,7 +5,7 @@ away.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from gapcut.learners import Block, CuttingPlane, FrankWolfe, Learner, PrimalDual, Subgradient
 
@@ -29,19 +29,22 @@ def _primal_dual(**changes: object) -> Callable[[int], Learner]:
 
 def own_rows() -> list[Row]:
     """In the order of the table."""
-    rows = [
+    return [
         Row("cutting-plane", "cutting-plane", lambda threads: CuttingPlane()),
         Row("block", "block", lambda threads: Block()),
         Row("primal-dual", "primal-dual", _primal_dual()),
         Row("no-over-relaxation", "primal-dual, no over-relaxation", _primal_dual(relax=1.0)),
         Row("no-repair", "primal-dual, no repair", _primal_dual(repair=False)),
-        Row("no-persistency", "primal-dual, no persistency", _primal_dual(), persistency=False),
+        Row("fixed-step", "primal-dual, fixed balance of steps", _primal_dual(balance=0.0)),
+        Row("always-cut", "primal-dual, a cut every certificate", _primal_dual(always_cut=True)),
+        Row(
+            "no-persistency",
+            "primal-dual, a cut every certificate, no persistency",
+            _primal_dual(always_cut=True),
+            persistency=False,
+        ),
         Row("one-thread", "primal-dual, one thread", _primal_dual(), threads=1),
-    ]
-    if any(f.name == "metric" for f in fields(PrimalDual)):
-        rows.append(Row("diagonal-metric", "primal-dual, diagonal metric", _primal_dual(metric="diagonal")))
-    return [
-        *rows,
+        Row("diagonal-metric", "primal-dual, diagonal metric", _primal_dual(metric="diagonal")),
         Row("frank-wolfe", "frank-wolfe", lambda threads: FrankWolfe()),
         Row("subgradient", "subgradient", lambda threads: Subgradient()),
     ]
