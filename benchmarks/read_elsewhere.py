@@ -77,7 +77,7 @@ def made_up(n: int = 20_000) -> Any:
     return PointCloud(
         rng.uniform(-400, 400, (n, 3)) + np.array([500_000.0, 6_000_000.0, 400.0]),
         labels=rng.integers(-1, 7, n),
-        label_names=dict(enumerate("ground vegetation facade wire pole vehicle others".split())),
+        label_names=dict(enumerate(("ground", "vegetation", "facade", "wire", "pole", "vehicle", "others"))),
         segments=rng.integers(0, 900, n),
         colour=rng.integers(0, 256, (n, 3)),
         extra={"confidence": rng.uniform(size=n).astype(np.float32)},

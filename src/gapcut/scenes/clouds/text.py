@@ -44,6 +44,15 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Table:
     return Table({name: _whole_if_all_are(rows[:, i]) for i, name in enumerate(names)}, label_names, crs)
 
 
+def holds_points(path: Path) -> bool:
+    """Whether a text file begins like points, and not like prose: notes lie beside scans."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return bool(_header(file)[2])
+    except CloudError:
+        return False
+
+
 def _whole_if_all_are(values: FloatArray) -> AnyArray:
     """As integers where that keeps every value."""
     whole = bool((values == np.floor(values)).all()) and bool(np.abs(values).max(initial=0.0) < 2.0**53)
