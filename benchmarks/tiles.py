@@ -2,9 +2,9 @@
 
 ``python benchmarks/tiles.py --model MODEL [--shared ../shared]``: every LAS or LAZ tile of ``data/lidar``, and the
 points of ``superpoint_nag.h5`` (level 0, as PLY), are labelled with a model of ``gapcut scenes train`` that wants no
-colour or intensity. For each: points, segments, inference, seconds, and what is wrong with the output: coordinates off by more
-than 1 mm, another order, an attribute that changed, a label that is none of the model's, a missing dimension. Ends with
-an error if anything is. The hierarchy of the superpoints is read as a graph and learned as well.
+colour or intensity. For each: points, segments, inference, seconds, and what is wrong with the output: coordinates off
+by more than 1 mm, another order, an attribute that changed, a label that is none of the model's, a missing dimension.
+Ends with an error if anything is. The hierarchy of the superpoints is read as a graph and learned as well.
 """
 
 from __future__ import annotations
