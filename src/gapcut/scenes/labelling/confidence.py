@@ -17,15 +17,13 @@ def flip_energies(energy: Energy, labels: IntArray) -> FloatArray:
     change is an improvement.
     """
     n, k = energy.n_nodes, int(energy.n_labels[0]) if energy.n_nodes else 0
-    total = np.stack([energy.unary(u) for u in range(n)]) if n else np.zeros((0, 0))
+    total = energy.unaries().reshape(n, k).copy()
     _, _, table_at, tables = energy.factor_arrays()
-    if energy.n_edges:
-        u, v = energy.edges.T
-        tables3 = tables[table_at[:, None] + np.arange(k * k)].reshape(-1, k, k)
-        rows = np.arange(len(u))
-        for node, part in ((u, tables3[rows, :, labels[v]]), (v, tables3[rows, labels[u], :])):
-            for c in range(k):
-                total[:, c] += np.bincount(node, part[:, c], n)
+    table_at = table_at[: energy.n_edges]
+    u, v = energy.edges.T
+    for c in range(k):
+        total[:, c] += np.bincount(u, tables[table_at + c * k + labels[v]], n)
+        total[:, c] += np.bincount(v, tables[table_at + labels[u] * k + c], n)
     return total - total[np.arange(n), labels][:, None]
 
 

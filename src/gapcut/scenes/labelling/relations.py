@@ -9,6 +9,7 @@ import numpy as np
 from gapcut.scenes.adjacency import SegmentShapes, segment_shapes
 from gapcut.scenes.forest import segment_means
 from gapcut.scenes.labelling.contacts import Contacts, total_by_node
+from gapcut.scenes.labelling.groups import group_order
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 SEGMENT_FEATURES = (
@@ -39,7 +40,7 @@ def describe_segments(
     spread = shapes.spread
     longest = np.maximum(spread[:, :1], 1e-9)
     extents = np.sqrt(12.0) * spread
-    order = np.lexsort((height, segments))
+    order = group_order(segments, n_segments, height)
     count = np.bincount(segments, minlength=n_segments)
     start = np.cumsum(count) - count
     ordered = height[order]

@@ -1,0 +1,52 @@
+"""Rows by group: order, samples, squares. Counting instead of sorting, so that time grows as the number of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.typing import AnyArray, FloatArray, IntArray
+
+_FEW_CELLS = 1 << 20
+
+
+def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None) -> IntArray:
+    """(N,) rows by ascending group in [0, n_groups), within a group by ascending value (not NaN), then by row.
+
+    The time is N log M, with M rows in the largest group. Raises ValueError for a group out of range.
+    """
+    ids = np.ascontiguousarray(groups, dtype=np.int64)
+    keys = None if values is None else np.ascontiguousarray(values, dtype=np.float64)
+    order: IntArray = _core.group_order(ids, keys, n_groups)
+    return order
+
+
+def spread_sample(groups: IntArray, n_groups: int, most: int, rng: np.random.Generator) -> IntArray:
+    """Rows, ascending: all of a group of no more than ``most``, else ``most`` of it, one at random out of each of as
+    many equal runs of its rows."""
+    order = group_order(groups, n_groups)
+    count = np.bincount(groups, minlength=n_groups)
+    start = np.cumsum(count) - count
+    taken = np.zeros(len(order), dtype=bool)
+    taken[order[np.repeat(count <= most, count)]] = True
+    large = np.flatnonzero(count > most)
+    ends = np.arange(most + 1) * count[large, None] // most
+    place = rng.integers(ends[:, :-1], ends[:, 1:]) if len(large) else np.empty((0, most), dtype=np.int64)
+    taken[order[start[large, None] + place]] = True
+    return np.flatnonzero(taken)
+
+
+def squares(xyz: FloatArray, size: float) -> tuple[IntArray, int]:
+    """(N,) the square of ``size`` metres that each point lies in, numbered from 0, and the number of numbers.
+
+    Squares without points have numbers too, unless they were many times more than the points.
+    """
+    low = xyz[:, :2].min(axis=0)
+    across, along = (np.floor((xyz[:, k] - low[k]) / size).astype(np.int64) for k in (0, 1))
+    n_along = int(along.max()) + 1
+    n_cells = (int(across.max()) + 1) * n_along
+    cell = across * n_along + along
+    if n_cells <= max(_FEW_CELLS, 4 * len(xyz)):
+        return cell, n_cells
+    present, place = np.unique(cell, return_inverse=True)
+    return np.asarray(place, dtype=np.int64), len(present)
