@@ -25,12 +25,14 @@ from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOption
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
 from gapcut.scenes.labelling.training import (
     TrainedScenes,
+    drawing_chances,
     held_out_distributions,
     label_codes,
     label_set,
     learn_weights,
     training_graphs,
 )
+from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.regions import segment_quality
 
 CHOICES = [
@@ -115,38 +117,55 @@ def point_wise(
     scans: list[SegmentedScan],
     jobs: int,
 ) -> Scores:
-    """A forest on the point features alone: no segments, no neighbours in the graph. As many points and trees, drawn
-    with the same balance of classes."""
+    """A forest on the point features alone: no segments, no neighbours in the graph. As many trees as ours has, of leaves
+    as small, grown on no fewer points, drawn from all points by the same rule."""
     model, options = trained.model, TrainingOptions(n_jobs=jobs)
+    k = len(model.numbers)
     everything = replace(model.settings, per_segment=10**9)
+    labels = [label_codes(c, model.numbers) for c in train]
+    described = [segment_scan(c, everything, (), y, jobs) for c, y in zip(train, labels, strict=True)]
+    codes = [y[s.kept[s.sample]] for y, s in zip(labels, described, strict=True)]
+    chance, ours = no_fewer_points(trained, codes, options)
     rng = np.random.default_rng(0)
     x, y = [], []
-    labels = [label_codes(c, model.numbers) for c in train]
-    counts = sum(np.bincount(v[v >= 0], minlength=len(model.numbers)) for v in labels)
-    wanted = counts**0.5
-    chance = np.minimum(1.0, 1.6 * options.rows * wanted / wanted.sum() / np.maximum(counts, 1))
-    for cloud, codes in zip(train, labels, strict=True):
-        scan = segment_scan(cloud, everything, (), codes, jobs)
-        code = codes[scan.kept[scan.sample]]
+    for scan, code in zip(described, codes, strict=True):
         drawn = (code >= 0) & (rng.random(len(code)) < np.append(chance, 0.0)[code])
         x.append(scan.values[drawn])
         y.append(code[drawn])
     forest = RandomForestClassifier(
         options.n_trees, min_samples_leaf=options.least_leaf, random_state=0, n_jobs=jobs
     ).fit(np.concatenate(x), np.concatenate(y))
-    print(f"point-wise forest: {sum(map(len, y)):,} points")
+    print(
+        f"forests: {options.n_trees} trees each; ours of about {ours:,.0f} points, point-wise of {sum(map(len, y)):,}"
+    )
     truth, guess = [], []
     for cloud, scan in zip(test, scans, strict=True):
         whole = segment_scan(cloud, everything, (), None, jobs)
         kept = np.empty(len(whole.kept), dtype=np.int64)
         kept[whole.sample] = forest.classes_[forest.predict_proba(whole.values).argmax(axis=1)]
-        from gapcut.scenes.labelling.thinning import thin
-
         keeper = thin(cloud.local, model.settings.lengths["voxel"], jobs).keeper
         known = scan.labels >= 0
         truth.append(scan.labels[known])
         guess.append(kept[keeper][known])
-    return score_labels(truth, guess, np.arange(len(model.numbers)))
+    return score_labels(truth, guess, np.arange(k))
+
+
+def no_fewer_points(
+    trained: TrainedScenes, codes: list[np.ndarray], options: TrainingOptions
+) -> tuple[np.ndarray, float]:
+    """Chances of drawing a point of each class, so that at least as many are expected as our forest was grown on, and
+    that number. Classes with few points give all they have, so that the others must give more."""
+    k = len(trained.model.numbers)
+
+    def counts(parts: list[np.ndarray]) -> np.ndarray:
+        return np.bincount(np.concatenate([c[c >= 0] for c in parts]), minlength=k)
+
+    sampled = counts([s.labels[s.kept[s.sample]] for s in trained.scans])
+    ours = float(drawing_chances(sampled, options.rows, options.balance) @ sampled)
+    every, rows = counts(codes), float(options.rows)
+    while drawing_chances(every, rows, options.balance) @ every < min(1.02 * ours, every.sum()):
+        rows *= 1.05
+    return drawing_chances(every, rows, options.balance), ours
 
 
 def scored(scans: list[SegmentedScan], codes: list[np.ndarray], n_classes: int) -> Scores:

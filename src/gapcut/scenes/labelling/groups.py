@@ -37,16 +37,17 @@ def spread_sample(groups: IntArray, n_groups: int, most: int, rng: np.random.Gen
 
 
 def squares(xyz: FloatArray, size: float) -> tuple[IntArray, int]:
-    """(N,) the square of ``size`` metres that each point lies in, numbered from 0, and the number of numbers.
-
-    Squares without points have numbers too, unless they were many times more than the points.
-    """
+    """(N,) the square of ``size`` metres that each point lies in, numbered from 0 along the grid without gaps, and
+    the number of squares that hold points."""
     low = xyz[:, :2].min(axis=0)
     across, along = (np.floor((xyz[:, k] - low[k]) / size).astype(np.int64) for k in (0, 1))
     n_along = int(along.max()) + 1
     n_cells = (int(across.max()) + 1) * n_along
     cell = across * n_along + along
-    if n_cells <= max(_FEW_CELLS, 4 * len(xyz)):
-        return cell, n_cells
-    present, place = np.unique(cell, return_inverse=True)
-    return np.asarray(place, dtype=np.int64), len(present)
+    if n_cells > max(_FEW_CELLS, 4 * len(xyz)):  # too many to count: sort those that occur
+        present, place = np.unique(cell, return_inverse=True)
+        return np.asarray(place, dtype=np.int64), len(present)
+    filled = np.zeros(n_cells, dtype=bool)
+    filled[cell] = True
+    number = np.cumsum(filled, dtype=np.int64)
+    return number[cell] - 1, int(number[-1])

@@ -99,16 +99,13 @@ def columns(xyz: FloatArray, height: FloatArray, size: float) -> Float32Array:
     """
     column, n_columns = squares(xyz, size)
     order = group_order(column, n_columns, xyz[:, 2])
-    every = np.bincount(column, minlength=n_columns)
-    last = np.cumsum(every)
-    first = last - every
+    count = np.bincount(column, minlength=n_columns)
+    end = np.cumsum(count)
+    start = end - count
     rank = np.empty(len(xyz))
-    rank[order] = np.arange(len(xyz)) - np.repeat(first, every)
+    rank[order] = np.arange(len(xyz)) - np.repeat(start, count)
     z = xyz[order, 2]
-    filled = every > 0
-    high = np.zeros(n_columns)
-    high[filled] = z[last[filled] - 1] - z[first[filled]]
-    span, number = high[column], every[column]
+    span, number = (z[end - 1] - z[start])[column], count[column]
     out = [
         height,
         span,

@@ -160,8 +160,7 @@ def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: Trainin
     counts = np.bincount(np.concatenate(codes), minlength=n_classes)
     if np.count_nonzero(counts) == 0:
         raise ValueError("no labelled point is left to grow the forest on")
-    wanted = counts.astype(np.float64) ** (1.0 - options.balance) * (counts > 0)
-    chance = np.minimum(1.0, options.rows * wanted / wanted.sum() / np.maximum(counts, 1))
+    chance = drawing_chances(counts, options.rows, options.balance)
     x, y = [], []
     for scan, rows, code in zip(scans, usable, codes, strict=True):
         drawn = rng.random(len(rows)) < chance[code]
@@ -174,6 +173,12 @@ def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: Trainin
         n_jobs=options.n_jobs,
     ).fit(np.concatenate(x), np.concatenate(y))
     return TreeForest.of_sklearn(forest, n_classes)
+
+
+def drawing_chances(counts: IntArray, rows: float, balance: float) -> FloatArray:
+    """(K,) chance of a point of each class to be drawn: see ``TrainingOptions``."""
+    wanted = counts.astype(np.float64) ** (1.0 - balance) * (counts > 0)
+    return np.minimum(1.0, rows * wanted / wanted.sum() / np.maximum(counts, 1))
 
 
 def held_out_distributions(
