@@ -23,6 +23,7 @@ from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.labelling.training import (
     TrainedScenes,
     drawing_chances,
@@ -32,7 +33,6 @@ from gapcut.scenes.labelling.training import (
     learn_weights,
     training_graphs,
 )
-from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.regions import segment_quality
 
 CHOICES = [
@@ -117,8 +117,8 @@ def point_wise(
     scans: list[SegmentedScan],
     jobs: int,
 ) -> Scores:
-    """A forest on the point features alone: no segments, no neighbours in the graph. As many trees as ours has, of leaves
-    as small, grown on no fewer points, drawn from all points by the same rule."""
+    """A forest on the point features alone: no segments, no neighbours in the graph. As many trees as ours has, of
+    leaves as small, grown on no fewer points, drawn from all points by the same rule."""
     model, options = trained.model, TrainingOptions(n_jobs=jobs)
     k = len(model.numbers)
     everything = replace(model.settings, per_segment=10**9)

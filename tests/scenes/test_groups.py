@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapcut.inference import Energy
-from gapcut.scenes.labelling.confidence import flip_energies
 from gapcut.scenes.labelling.groups import group_order, spread_sample, squares
 from gapcut.scenes.labelling.surroundings import columns
 
@@ -78,20 +76,3 @@ def test_columns_are_what_their_definition_says() -> None:
             min(len(z) * 0.25 / max(span, 0.25), 16.0) / 16.0,
         ]
         assert np.allclose(found[i], wanted, atol=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_flip_energies_are_differences_of_energies(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n, k = int(rng.integers(2, 7)), int(rng.integers(2, 5))
-    edges = np.array([(u, v) for u in range(n) for v in range(u + 1, n) if rng.random() < 0.6]).reshape(-1, 2)
-    tables = [rng.normal(size=(k, k)) for _ in edges]
-    energy = Energy(rng.normal(size=(n, k)), edges, tables)
-    labels = rng.integers(0, k, n)
-    found = flip_energies(energy, labels)
-    start = energy.energy(labels)
-    for u in range(n):
-        for c in range(k):
-            other = labels.copy()
-            other[u] = c
-            assert abs(found[u, c] - (energy.energy(other) - start)) < 1e-9
