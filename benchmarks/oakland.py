@@ -22,6 +22,7 @@ from gapcut.datasets import load_oakland
 from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
+from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
 from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.labelling.training import (
@@ -95,19 +96,30 @@ def compare(
     chances = [scan_distribution(s, model.forest, jobs) for s in scans]
     options = TrainingOptions(n_jobs=jobs)
     found = [model.label(c, jobs) for c in test]
-    calibration(found, test)
+    seen = replace(model, temperature=seen_temperature(trained))
+    for name, one in (("seen the scans", seen), ("not seen the scans", model)):
+        print(f"temperature of weights that have {name}: {one.temperature:.3g}")
+        print(calibration([one.label(c, jobs) for c in test], test))
     rows = {"point-wise forest": point_wise(trained, train, test, scans, jobs)}
     rows["forest, mean of the segment"] = scored(scans, [p.argmax(axis=1) for p in chances], k)
-    held = [np.asarray(g.node_features)[:, :k] for g in trained.graphs]
     for name, changes in (("node-only, same settings", {}), ("node-only, its best settings", NODE_ONLY)):
-        wanted = replace(options, **changes)
-        voxel = model.settings.lengths["voxel"]
-        graphs = edgeless(training_graphs(trained.scans, held, voxel, model.class_names, (), wanted))
-        svm = learn_weights(graphs, k, wanted)
-        tests = edgeless(GraphSet(scan_graph(s, p, voxel) for s, p in zip(scans, chances, strict=True)))
-        rows[name] = scored(scans, [np.asarray(y, dtype=np.int64) for y in svm.predict(tests)], k)
+        rows[name] = node_only(trained, scans, chances, replace(options, **changes))
     rows["certified model"] = scored(scans, [np.asarray(f.solution.labels) for f in found], k)
     return rows
+
+
+def node_only(
+    trained: TrainedScenes, scans: list[SegmentedScan], chances: list[np.ndarray], options: TrainingOptions
+) -> Scores:
+    """The same learner on the same segments and held-out distributions, without edges."""
+    model = trained.model
+    k, voxel = len(model.numbers), model.settings.lengths["voxel"]
+    held = [np.asarray(g.node_features)[:, :k] for g in trained.graphs]
+    svm = learn_weights(
+        edgeless(training_graphs(trained.scans, held, voxel, model.class_names, (), options)), k, options
+    )
+    tests = edgeless(GraphSet(scan_graph(s, p, voxel) for s, p in zip(scans, chances, strict=True)))
+    return scored(scans, [np.asarray(y, dtype=np.int64) for y in svm.predict(tests)], k)
 
 
 def point_wise(
@@ -179,17 +191,32 @@ def edgeless(graphs: GraphSet) -> GraphSet:
     return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
-def calibration(found: list, test: list[PointCloud]) -> None:
-    """How often points are right, by confidence."""
+def seen_temperature(trained: TrainedScenes) -> float:
+    """The temperature that the model's own weights would have, which were learned from these very graphs."""
+    svm, graphs = trained.model.learner, trained.graphs
+    solutions = svm.solutions(graphs)
+    flips = [
+        flip_energies(svm.energy(g), np.asarray(s.labels)) for g, s in zip(graphs, solutions, strict=True)
+    ]
+    truth = [np.where(g.labelled, g.labels, -1).astype(np.int64) for g in graphs]
+    weights = [np.asarray(g.node_weights) for g in graphs]
+    return fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))
+
+
+def calibration(found: list, test: list[PointCloud]) -> str:
+    """How often points are right, by confidence, and the expected calibration error: the mean difference of both."""
     sure = np.concatenate([f.confidence[c.labels >= 0] for f, c in zip(found, test, strict=True)])
     right = np.concatenate([(f.labels == c.labels)[c.labels >= 0] for f, c in zip(found, test, strict=True)])
+    lines = ["| confidence | share of the points | mean confidence | right |", "| --- | --- | --- | --- |"]
+    error = 0.0
     for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.99), (0.99, 1.01)):
         inside = (sure >= low) & (sure < high)
         if inside.any():
-            print(
-                f"confidence {low:.2f}-{min(high, 1):.2f}: {inside.mean():.3f} of points, "
-                f"{right[inside].mean():.3f} right"
-            )
+            share, mean, true = inside.mean(), sure[inside].mean(dtype=np.float64), right[inside].mean()
+            error += share * abs(mean - true)
+            cells = f"{100 * share:.1f} % | {mean:.3f} | {100 * true:.1f} %"
+            lines.append(f"| {low:.2f} to {min(high, 1):.2f} | {cells} |")
+    return "\n".join([*lines, f"expected calibration error {error:.4f}"])
 
 
 def choose(train: list[PointCloud], jobs: int) -> None:
