@@ -160,8 +160,8 @@ def summary_path(labelled: Path) -> Path:
 
 
 def scan_files(folder: Path) -> list[Path]:
-    """The point clouds in a folder, by name, without text that is no points; a file is itself. Raises ValueError
-    where there are none."""
+    """The point clouds in a folder, by name, without notes (text that begins with prose); a file is itself. Raises
+    ValueError where there are none."""
     from gapcut.scenes.clouds import READABLE, clouds_in
 
     if folder.is_file():

@@ -40,9 +40,9 @@ WRITABLE = tuple(_WRITERS)
 
 
 def clouds_in(folder: Path) -> list[Path]:
-    """The files of a folder that can be read, by name; text files only if they begin like points."""
+    """The files of a folder with a known ending, by name, without text files that begin with prose."""
     known = sorted(p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.is_file())
-    return [p for p in known if p.suffix.lower() not in _TEXT or text.holds_points(p)]
+    return [p for p in known if p.suffix.lower() not in _TEXT or not text.is_prose(p)]
 
 
 def read_cloud(

@@ -44,13 +44,15 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Table:
     return Table({name: _whole_if_all_are(rows[:, i]) for i, name in enumerate(names)}, label_names, crs)
 
 
-def holds_points(path: Path) -> bool:
-    """Whether a text file begins like points, and not like prose: notes lie beside scans."""
+def is_prose(path: Path) -> bool:
+    """Whether the first line that says something is neither numbers nor the header of a cloud, as in notes that lie
+    beside scans."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return bool(_header(file)[2])
+            _header(file)
     except CloudError:
-        return False
+        return True
+    return False
 
 
 def _whole_if_all_are(values: FloatArray) -> AnyArray:
