@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,9 @@ from gapcut.scenes.labelling import SceneModel
 from gapcut.scenes.labelling.scene import Stopwatch
 
 WARM = 100_000
+FRESH = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+"""Arrays of a megabyte or more in fresh memory, as in a process that labels one scan: the C library would give those
+below 32 MB memory that an earlier repeat has paid for, and small scans would seem too cheap."""
 SPACING = 320.0
 """Metres between the middles of copies, more than a scan is wide."""
 
@@ -54,7 +58,7 @@ def main() -> None:
             command = [sys.executable, *map(str, paths)]
             for name in ("model", "jobs", "repeats"):
                 command += [f"--{name}", str(getattr(given, name))]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=FRESH)
             documents.append(json.loads(done.stdout))
             print(json.dumps(documents[-1]), file=sys.stderr, flush=True)
     print(markdown(documents))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapcut.scenes.labelling.groups import group_order, spread_sample, squares
+from gapcut.scenes.adjacency import segment_shapes
+from gapcut.scenes.groups import blocks, group_order, spread_sample, squares
 from gapcut.scenes.labelling.surroundings import columns
 
 
@@ -64,9 +65,10 @@ def test_squares_are_numbered_without_gaps(size: float) -> None:
 def test_columns_are_what_their_definition_says() -> None:
     rng = np.random.default_rng(1)
     xyz = rng.uniform(0, 6, (300, 3)) * [1, 1, 2]
-    found = columns(xyz, xyz[:, 2], 1.0)
+    at = np.sort(rng.choice(300, 120, replace=False))
+    found = columns(xyz, xyz[:, 2], 1.0, at)
     cell = np.floor(xyz[:, :2] - xyz[:, :2].min(axis=0))
-    for i in range(len(xyz)):
+    for row, i in enumerate(at):
         z = xyz[(cell == cell[i]).all(axis=1), 2]
         span = np.ptp(z)
         wanted = [
@@ -75,4 +77,33 @@ def test_columns_are_what_their_definition_says() -> None:
             (z < xyz[i, 2]).mean(),
             min(len(z) * 0.25 / max(span, 0.25), 16.0) / 16.0,
         ]
-        assert np.allclose(found[i], wanted, atol=1e-5)
+        assert np.allclose(found[row], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_blocks_cover_all_rows_group_by_group(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = rng.choice([0, 1, 900, 40_000, 65_536, 200_000], int(rng.integers(0, 30)))
+    ends = np.concatenate([[0], np.cumsum(count)])
+    group = 0
+    for groups, rows in blocks(count):
+        assert groups.start == group < groups.stop
+        assert (rows.start, rows.stop) == (ends[groups.start], ends[groups.stop])
+        assert rows.stop - rows.start <= 65_536 or groups.stop == groups.start + 1
+        group = groups.stop
+    assert group == len(count)
+
+
+def test_shapes_of_segments_are_the_same_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    xyz = rng.normal(size=(150_000, 3)) * [3, 2, 1] + [500_000, 6_000_000, 0]
+    segments = rng.integers(0, 9, len(xyz)) * (rng.random(len(xyz)) < 0.5)
+    found = segment_shapes(xyz, segments, 10)
+    for s in range(9):
+        mine = xyz[segments == s]
+        assert np.allclose(found.centre[s], mine.mean(axis=0), atol=1e-6)
+        assert np.allclose(
+            found.spread[s] ** 2, np.linalg.eigvalsh(np.cov(mine.T, bias=True))[::-1], rtol=1e-6
+        )
+    assert found.count[9] == 0
+    assert not found.spread[9].any()

@@ -82,7 +82,7 @@ def test_ground_and_columns():
     height = ground_heights(xyz, 1.0, 8.0)
     assert height[: len(flat)].max() < 0.1
     assert height[-1] == pytest.approx(10.0, abs=0.2)
-    found = columns(xyz, height, 1.0)
+    found = columns(xyz, height, 1.0, np.arange(len(xyz)))
     assert found[-1, 1] == pytest.approx(10.0, abs=0.1)
     assert found[-1, 2] > 0.9
     assert (found >= 0).all()

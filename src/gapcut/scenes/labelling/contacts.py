@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.scenes.labelling.groups import group_order, squares
+from gapcut.scenes.groups import group_order, squares
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _REACH = 1.5

@@ -8,8 +8,8 @@ import numpy as np
 
 from gapcut.scenes.adjacency import SegmentShapes, segment_shapes
 from gapcut.scenes.forest import segment_means
+from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling.contacts import Contacts, total_by_node
-from gapcut.scenes.labelling.groups import group_order
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 SEGMENT_FEATURES = (

@@ -10,8 +10,8 @@ import numpy as np
 
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.forest import segment_means
+from gapcut.scenes.groups import spread_sample
 from gapcut.scenes.labelling.contacts import Contacts, find_contacts
-from gapcut.scenes.labelling.groups import spread_sample
 from gapcut.scenes.labelling.relations import SegmentTable, describe_segments
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.surroundings import columns, feature_names, ground_heights, shapes_at_scale
@@ -120,7 +120,7 @@ def segment_scan(
     clock.begin("ground and columns")
     height = ground_heights(xyz, size["ground_cell"], size["ground_window"])
     sample = spread_sample(segment, n, settings.per_segment, np.random.default_rng(0))
-    column = columns(xyz, height, 8.0 * size["voxel"])[sample]
+    column = columns(xyz, height, 8.0 * size["voxel"], sample)
     clock.begin("point features")
     scales = [
         shapes_at_scale(xyz, sample, scale * size["voxel"], settings.neighbours, n_threads)

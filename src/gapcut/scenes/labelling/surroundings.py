@@ -9,7 +9,7 @@ from scipy.ndimage import distance_transform_edt, grey_opening
 from scipy.spatial import cKDTree
 
 from gapcut import _core
-from gapcut.scenes.labelling.groups import group_order, squares
+from gapcut.scenes.groups import group_order, squares
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -91,8 +91,8 @@ def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
     return np.asarray(np.maximum(xyz[:, 2] - opened.ravel()[at], 0.0))
 
 
-def columns(xyz: FloatArray, height: FloatArray, size: float) -> Float32Array:
-    """(N, 4) ``COLUMN_FEATURES`` from the points of each square of ``size`` metres.
+def columns(xyz: FloatArray, height: FloatArray, size: float, at: IntArray) -> Float32Array:
+    """(M, 4) ``COLUMN_FEATURES`` of the points ``at`` from all points of each square of ``size`` metres.
 
     Height above ground (m); column height: max z - min z of the column (m); share of its points below the point;
     filling: points of the column over those it would have with one each ``size / 4`` metres of height, at most 1.
@@ -102,15 +102,16 @@ def columns(xyz: FloatArray, height: FloatArray, size: float) -> Float32Array:
     count = np.bincount(column, minlength=n_columns)
     end = np.cumsum(count)
     start = end - count
-    rank = np.empty(len(xyz))
-    rank[order] = np.arange(len(xyz)) - np.repeat(start, count)
-    z = xyz[order, 2]
-    span, number = (z[end - 1] - z[start])[column], count[column]
+    place = np.empty(len(xyz), dtype=np.int64)
+    place[order] = np.arange(len(xyz))
+    mine = column[at]
+    span = xyz[order[end - 1], 2] - xyz[order[start], 2]
+    number, tall = count[mine], span[mine]
     out = [
-        height,
-        span,
-        rank / number,
-        np.minimum(number * (size / 4) / np.maximum(span, size / 4), 16.0) / 16.0,
+        height[at],
+        tall,
+        (place[at] - start[mine]) / number,
+        np.minimum(number * (size / 4) / np.maximum(tall, size / 4), 16.0) / 16.0,
     ]
     return np.column_stack(out).astype(np.float32)
 

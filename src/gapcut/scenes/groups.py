@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from gapcut import _core
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _FEW_CELLS = 1 << 20
+_BLOCK = 1 << 16
 
 
 def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None) -> IntArray:
@@ -34,6 +37,18 @@ def spread_sample(groups: IntArray, n_groups: int, most: int, rng: np.random.Gen
     place = rng.integers(ends[:, :-1], ends[:, 1:]) if len(large) else np.empty((0, most), dtype=np.int64)
     taken[order[start[large, None] + place]] = True
     return np.flatnonzero(taken)
+
+
+def blocks(count: IntArray) -> Iterator[tuple[slice, slice]]:
+    """The groups in runs of about 65,000 rows, so that work on one stays in the cache: slices of the groups, and of
+    the rows in the order of the groups. ``count`` (G,) rows of each group; a larger group is a run of its own."""
+    ends = np.cumsum(count)
+    first = 0
+    while first < len(count):
+        before = int(ends[first] - count[first])
+        last = max(first + 1, int(np.searchsorted(ends, before + _BLOCK, side="right")))
+        yield slice(first, last), slice(before, int(ends[last - 1]))
+        first = last
 
 
 def squares(xyz: FloatArray, size: float) -> tuple[IntArray, int]:
