@@ -246,7 +246,8 @@ def test_arrays_that_are_no_forest_are_refused():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_flip_energies_are_differences_of_energies(seed):
+def test_flip_energies_are_differences_of_energies(seed, monkeypatch):
+    monkeypatch.setattr("gapcut.scenes.labelling.confidence._EDGES_AT_ONCE", 4)
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(1, 7)), int(rng.integers(2, 4))
     pairs = [p for p in itertools.product(range(n), repeat=2) if p[0] != p[1]]
