@@ -128,9 +128,9 @@ def with_trimesh(path: Path) -> dict[str, Any]:
     import trimesh
 
     cloud = trimesh.load(path, process=False)
-    found = {"version": trimesh.__version__, "xyz": cloud.vertices, "colour": cloud.colors[:, :3]}
-    if not len(found["colour"]):
-        del found["colour"]
+    found = {"version": trimesh.__version__, "xyz": cloud.vertices}
+    if len(cloud.colors):
+        found["colour"] = cloud.colors[:, :3]
     data = cloud.metadata["_ply_raw"]["vertex"]["data"]
     names = data.dtype.names if isinstance(data, np.ndarray) else data
     return found | {c: data[n] for c, n in NAMES.items() if n in names}
