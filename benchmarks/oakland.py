@@ -22,9 +22,12 @@ from gapcut.datasets import load_oakland
 from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
+from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.labelling.training import (
     TrainedScenes,
+    drawing_chances,
     held_out_distributions,
     label_codes,
     label_set,
@@ -93,19 +96,30 @@ def compare(
     chances = [scan_distribution(s, model.forest, jobs) for s in scans]
     options = TrainingOptions(n_jobs=jobs)
     found = [model.label(c, jobs) for c in test]
-    calibration(found, test)
+    seen = replace(model, temperature=seen_temperature(trained))
+    for name, one in (("seen the scans", seen), ("not seen the scans", model)):
+        print(f"temperature of weights that have {name}: {one.temperature:.3g}")
+        print(calibration([one.label(c, jobs) for c in test], test))
     rows = {"point-wise forest": point_wise(trained, train, test, scans, jobs)}
     rows["forest, mean of the segment"] = scored(scans, [p.argmax(axis=1) for p in chances], k)
-    held = [np.asarray(g.node_features)[:, :k] for g in trained.graphs]
     for name, changes in (("node-only, same settings", {}), ("node-only, its best settings", NODE_ONLY)):
-        wanted = replace(options, **changes)
-        voxel = model.settings.lengths["voxel"]
-        graphs = edgeless(training_graphs(trained.scans, held, voxel, model.class_names, (), wanted))
-        svm = learn_weights(graphs, k, wanted)
-        tests = edgeless(GraphSet(scan_graph(s, p, voxel) for s, p in zip(scans, chances, strict=True)))
-        rows[name] = scored(scans, [np.asarray(y, dtype=np.int64) for y in svm.predict(tests)], k)
+        rows[name] = node_only(trained, scans, chances, replace(options, **changes))
     rows["certified model"] = scored(scans, [np.asarray(f.solution.labels) for f in found], k)
     return rows
+
+
+def node_only(
+    trained: TrainedScenes, scans: list[SegmentedScan], chances: list[np.ndarray], options: TrainingOptions
+) -> Scores:
+    """The same learner on the same segments and held-out distributions, without edges."""
+    model = trained.model
+    k, voxel = len(model.numbers), model.settings.lengths["voxel"]
+    held = [np.asarray(g.node_features)[:, :k] for g in trained.graphs]
+    svm = learn_weights(
+        edgeless(training_graphs(trained.scans, held, voxel, model.class_names, (), options)), k, options
+    )
+    tests = edgeless(GraphSet(scan_graph(s, p, voxel) for s, p in zip(scans, chances, strict=True)))
+    return scored(scans, [np.asarray(y, dtype=np.int64) for y in svm.predict(tests)], k)
 
 
 def point_wise(
@@ -115,38 +129,55 @@ def point_wise(
     scans: list[SegmentedScan],
     jobs: int,
 ) -> Scores:
-    """A forest on the point features alone: no segments, no neighbours in the graph. As many points and trees, drawn
-    with the same balance of classes."""
+    """A forest on the point features alone: no segments, no neighbours in the graph. As many trees as ours has, of
+    leaves as small, grown on no fewer points, drawn from all points by the same rule."""
     model, options = trained.model, TrainingOptions(n_jobs=jobs)
+    k = len(model.numbers)
     everything = replace(model.settings, per_segment=10**9)
+    labels = [label_codes(c, model.numbers) for c in train]
+    described = [segment_scan(c, everything, (), y, jobs) for c, y in zip(train, labels, strict=True)]
+    codes = [y[s.kept[s.sample]] for y, s in zip(labels, described, strict=True)]
+    chance, ours = no_fewer_points(trained, codes, options)
     rng = np.random.default_rng(0)
     x, y = [], []
-    labels = [label_codes(c, model.numbers) for c in train]
-    counts = sum(np.bincount(v[v >= 0], minlength=len(model.numbers)) for v in labels)
-    wanted = counts**0.5
-    chance = np.minimum(1.0, 1.6 * options.rows * wanted / wanted.sum() / np.maximum(counts, 1))
-    for cloud, codes in zip(train, labels, strict=True):
-        scan = segment_scan(cloud, everything, (), codes, jobs)
-        code = codes[scan.kept[scan.sample]]
+    for scan, code in zip(described, codes, strict=True):
         drawn = (code >= 0) & (rng.random(len(code)) < np.append(chance, 0.0)[code])
         x.append(scan.values[drawn])
         y.append(code[drawn])
     forest = RandomForestClassifier(
         options.n_trees, min_samples_leaf=options.least_leaf, random_state=0, n_jobs=jobs
     ).fit(np.concatenate(x), np.concatenate(y))
-    print(f"point-wise forest: {sum(map(len, y)):,} points")
+    print(
+        f"forests: {options.n_trees} trees each; ours of about {ours:,.0f} points, point-wise of {sum(map(len, y)):,}"
+    )
     truth, guess = [], []
     for cloud, scan in zip(test, scans, strict=True):
         whole = segment_scan(cloud, everything, (), None, jobs)
         kept = np.empty(len(whole.kept), dtype=np.int64)
         kept[whole.sample] = forest.classes_[forest.predict_proba(whole.values).argmax(axis=1)]
-        from gapcut.scenes.labelling.thinning import thin
-
         keeper = thin(cloud.local, model.settings.lengths["voxel"], jobs).keeper
         known = scan.labels >= 0
         truth.append(scan.labels[known])
         guess.append(kept[keeper][known])
-    return score_labels(truth, guess, np.arange(len(model.numbers)))
+    return score_labels(truth, guess, np.arange(k))
+
+
+def no_fewer_points(
+    trained: TrainedScenes, codes: list[np.ndarray], options: TrainingOptions
+) -> tuple[np.ndarray, float]:
+    """Chances of drawing a point of each class, so that at least as many are expected as our forest was grown on, and
+    that number. Classes with few points give all they have, so that the others must give more."""
+    k = len(trained.model.numbers)
+
+    def counts(parts: list[np.ndarray]) -> np.ndarray:
+        return np.bincount(np.concatenate([c[c >= 0] for c in parts]), minlength=k)
+
+    sampled = counts([s.labels[s.kept[s.sample]] for s in trained.scans])
+    ours = float(drawing_chances(sampled, options.rows, options.balance) @ sampled)
+    every, rows = counts(codes), float(options.rows)
+    while drawing_chances(every, rows, options.balance) @ every < min(1.02 * ours, every.sum()):
+        rows *= 1.05
+    return drawing_chances(every, rows, options.balance), ours
 
 
 def scored(scans: list[SegmentedScan], codes: list[np.ndarray], n_classes: int) -> Scores:
@@ -160,17 +191,32 @@ def edgeless(graphs: GraphSet) -> GraphSet:
     return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
-def calibration(found: list, test: list[PointCloud]) -> None:
-    """How often points are right, by confidence."""
+def seen_temperature(trained: TrainedScenes) -> float:
+    """The temperature that the model's own weights would have, which were learned from these very graphs."""
+    svm, graphs = trained.model.learner, trained.graphs
+    solutions = svm.solutions(graphs)
+    flips = [
+        flip_energies(svm.energy(g), np.asarray(s.labels)) for g, s in zip(graphs, solutions, strict=True)
+    ]
+    truth = [np.where(g.labelled, g.labels, -1).astype(np.int64) for g in graphs]
+    weights = [np.asarray(g.node_weights) for g in graphs]
+    return fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))
+
+
+def calibration(found: list, test: list[PointCloud]) -> str:
+    """How often points are right, by confidence, and the expected calibration error: the mean difference of both."""
     sure = np.concatenate([f.confidence[c.labels >= 0] for f, c in zip(found, test, strict=True)])
     right = np.concatenate([(f.labels == c.labels)[c.labels >= 0] for f, c in zip(found, test, strict=True)])
+    lines = ["| confidence | share of the points | mean confidence | right |", "| --- | --- | --- | --- |"]
+    error = 0.0
     for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.99), (0.99, 1.01)):
         inside = (sure >= low) & (sure < high)
         if inside.any():
-            print(
-                f"confidence {low:.2f}-{min(high, 1):.2f}: {inside.mean():.3f} of points, "
-                f"{right[inside].mean():.3f} right"
-            )
+            share, mean, true = inside.mean(), sure[inside].mean(dtype=np.float64), right[inside].mean()
+            error += share * abs(mean - true)
+            cells = f"{100 * share:.1f} % | {mean:.3f} | {100 * true:.1f} %"
+            lines.append(f"| {low:.2f} to {min(high, 1):.2f} | {cells} |")
+    return "\n".join([*lines, f"expected calibration error {error:.4f}"])
 
 
 def choose(train: list[PointCloud], jobs: int) -> None:

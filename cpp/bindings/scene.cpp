@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "gapcut/scene/forest.hpp"
+#include "gapcut/scene/groups.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
 #include "gapcut/scene/shape.hpp"
@@ -82,6 +83,16 @@ Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_
     return to_array(std::move(rows));
 }
 
+Out<std::int64_t> group_order(const In1<std::int64_t>& groups, const std::optional<In1<double>>& values,
+                              std::int64_t n_groups) {
+    std::vector<std::int64_t> order;
+    {
+        const nb::gil_scoped_release release;
+        order = scene::group_order(span(groups), values ? span(*values) : std::span<const double>(), n_groups);
+    }
+    return to_array(std::move(order));
+}
+
 Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
                                 const In1<std::int32_t>& left, const In1<std::int32_t>& right, const In1<double>& threshold,
                                 const In2<float>& value, const In2<float>& rows, int n_threads) {
@@ -121,6 +132,7 @@ void bind_scene(nb::module_& m) {
         .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
         .def("shape", &shape_within_radius, nb::arg("n_threads"));
     m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));
+    m.def("group_order", &group_order, nb::arg("groups"), nb::arg("values").none(), nb::arg("n_groups"));
     m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"));
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),

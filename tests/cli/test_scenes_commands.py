@@ -32,6 +32,7 @@ def place(tmp_path_factory):
     for i, ending in enumerate(("laz", "ply", "npz")):
         write_cloud(root / "train" / f"street-{i}.{ending}", street(i))
     (root / "train" / "notes.md").write_text("not a scan")
+    (root / "train" / "SOURCE.txt").write_text("where the scans are from: a street of 2026\n12 May, 3 pm\n")
     write_cloud(root / "new.laz", street(7))
     options = ["--trees", "10", "--voxel", "0.2", "--gap", "0.05", "--jobs", "1", "--json"]
     code = main(["scenes", "train", str(root / "train"), "--out", str(root / "m.gapcut"), *options])

@@ -98,3 +98,11 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r'pip install "gapcut\[plot\]"'):
         convergence_figure([])
+
+
+def test_the_confusion_matrix_says_what_it_counts() -> None:
+    scores = score_labels([np.array([0, 1])], [np.array([0, 1])], np.array([0, 1]))
+    assert "nodes 2" in confusion_figure(scores).axes[0].get_title()
+    counted = confusion_figure(scores, counted="points")
+    assert "points 2" in counted.axes[0].get_title()
+    assert "points" in counted.axes[1].get_ylabel()

@@ -19,6 +19,7 @@ from gapcut.scenes.clouds import (
     WRITABLE,
     CloudFileError,
     PointCloud,
+    clouds_in,
     lzf,
     ply,
     read_cloud,
@@ -401,3 +402,14 @@ def test_ply_is_read_by_trimesh(tmp_path: Path) -> None:
     columns = read.metadata["_ply_raw"]["vertex"]["data"]
     assert np.array_equal(np.asarray(columns["label"]).ravel(), cloud.labels)
     assert np.allclose(np.asarray(columns["confidence"]).ravel(), cloud.extra["confidence"])
+
+
+def test_notes_are_not_among_the_clouds_of_a_folder(tmp_path: Path) -> None:
+    for name in ("a.laz", "b.xyz", "c.csv", "d.npz"):
+        write_cloud(tmp_path / name, surveyed())
+    (tmp_path / "e.txt").write_text("3\n0 0 0\n1 1 1\n2 2 2\n")
+    (tmp_path / "SOURCE.txt").write_text("AHN3 crop, 756 m x 375 m\n260807 points\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "notes.md").write_text("1 2 3\n")
+    (tmp_path / "sub.laz").mkdir()
+    assert [p.name for p in clouds_in(tmp_path)] == ["a.laz", "b.xyz", "c.csv", "d.npz", "e.txt", "empty.txt"]

@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from street_samples import NAMES, street
 
 import gapcut
+from gapcut.data import Graph, GraphSet
 from gapcut.inference import Energy
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, segment_scan, train_scenes
@@ -22,7 +23,7 @@ from gapcut.scenes.labelling.model import renumber_labels
 from gapcut.scenes.labelling.relations import EDGE_FEATURES, describe_segments, relate
 from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground_heights, shapes_at_scale
 from gapcut.scenes.labelling.thinning import thin
-from gapcut.scenes.labelling.training import cut_scan
+from gapcut.scenes.labelling.training import cut_scan, held_out_temperature, learn_weights
 from gapcut.scenes.labelling.trees import TreeForest
 
 SETTINGS = SceneSettings(voxel=0.2, extent=1.0)
@@ -81,7 +82,7 @@ def test_ground_and_columns():
     height = ground_heights(xyz, 1.0, 8.0)
     assert height[: len(flat)].max() < 0.1
     assert height[-1] == pytest.approx(10.0, abs=0.2)
-    found = columns(xyz, height, 1.0)
+    found = columns(xyz, height, 1.0, np.arange(len(xyz)))
     assert found[-1, 1] == pytest.approx(10.0, abs=0.1)
     assert found[-1, 2] > 0.9
     assert (found >= 0).all()
@@ -245,7 +246,8 @@ def test_arrays_that_are_no_forest_are_refused():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_flip_energies_are_differences_of_energies(seed):
+def test_flip_energies_are_differences_of_energies(seed, monkeypatch):
+    monkeypatch.setattr("gapcut.scenes.labelling.confidence._EDGES_AT_ONCE", 4)
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(1, 7)), int(rng.integers(2, 4))
     pairs = [p for p in itertools.product(range(n), repeat=2) if p[0] != p[1]]
@@ -267,6 +269,25 @@ def test_the_temperature_that_made_the_labels_is_found():
     truth = (rng.random((20_000, 1)) > np.cumsum(chances, axis=1)).sum(axis=1)
     assert fit_temperature(flips, truth, np.ones(20_000)) == pytest.approx(2.0, rel=0.13)
     assert fit_temperature(flips, np.full(20_000, -1), np.ones(20_000)) == 1.0
+
+
+def test_the_temperature_comes_from_weights_that_have_not_seen_the_graphs():
+    """Labels that no feature tells: weights that know them are sure, and the held-out ones must not be."""
+    rng = np.random.default_rng(0)
+    graphs = GraphSet(
+        Graph(rng.normal(size=(15, 30)), None, labels=rng.integers(0, 2, 15), node_weights=np.ones(15))
+        for _ in range(6)
+    )
+    options = TrainingOptions(C=100.0, gap=0.05, folds=3)
+    svm = learn_weights(graphs, 2, options)
+    temperature = held_out_temperature(graphs, 2, options, lambda line: None)
+    sure, right = [], []
+    for g, solution in zip(graphs, svm.solutions(graphs), strict=True):
+        chances = label_probabilities(flip_energies(svm.energy(g), solution.labels), temperature)
+        sure.append(chances.max(axis=1))
+        right.append(np.asarray(solution.labels) == g.labels)
+    assert np.mean(right) > 0.75
+    assert np.mean(np.concatenate(sure)) < 0.62
 
 
 # --- the whole way

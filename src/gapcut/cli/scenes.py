@@ -160,14 +160,15 @@ def summary_path(labelled: Path) -> Path:
 
 
 def scan_files(folder: Path) -> list[Path]:
-    """The point clouds in a folder, by name; a file is itself. Raises ValueError where there are none."""
-    from gapcut.scenes.clouds import READABLE
+    """The point clouds in a folder, by name, without notes (text that begins with prose); a file is itself. Raises
+    ValueError where there are none."""
+    from gapcut.scenes.clouds import READABLE, clouds_in
 
     if folder.is_file():
         return [folder]
     if not folder.exists():
         raise FileNotFoundError(f"{folder}: no such file or folder")
-    found = sorted(p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.is_file())
+    found = clouds_in(folder)
     if not found:
         raise ValueError(f"{folder}: no point cloud in it (known endings: {' '.join(READABLE)})")
     return found
@@ -246,6 +247,7 @@ def _label_document(
 
     seconds = steps(clock.seconds, found.seconds)
     values, counts = np.unique(found.labels, return_counts=True)
+    accuracy, compared = _accuracy(labelled, model.numbers)
     solution = found.solution
     return {
         "scan": str(source),
@@ -260,7 +262,8 @@ def _label_document(
         "bound": solution.bound,
         "gap": solution.gap,
         "status": solution.status,
-        "accuracy": _accuracy(labelled, model.numbers),
+        "accuracy": accuracy,
+        "compared": compared,
         "steps": seconds,
         "cpu_steps": steps(clock.cpu, found.cpu_seconds),
         "seconds": sum(seconds.values()),
@@ -268,14 +271,14 @@ def _label_document(
     }
 
 
-def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> float | None:
-    """Share of the points labelled before, as one of the model's classes, that have the same label now; None without
-    any."""
+def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> tuple[float | None, int]:
+    """Share of the points labelled before, as one of the model's classes, that have the same label now (None without
+    any), and their number."""
     truth = labelled.extra.get("truth")
     if truth is None or labelled.labels is None:
-        return None
+        return None, 0
     known = np.isin(truth, numbers)
-    return float((truth == labelled.labels)[known].mean()) if known.any() else None
+    return (float((truth == labelled.labels)[known].mean()) if known.any() else None), int(known.sum())
 
 
 def _show_labels(console: Console, documents: list[dict[str, Any]]) -> None:
@@ -296,7 +299,10 @@ def _show_label(console: Console, document: dict[str, Any]) -> None:
         f"mean confidence {percent(document['confidence'])}"
     )
     if document["accuracy"] is not None:
-        console.print(f"agreement   {percent(document['accuracy'])} with the labels the scan had")
+        console.print(
+            f"agreement   {percent(document['accuracy'])} of {document['compared']:,} points that had a label "
+            "called like one of the model's"
+        )
     steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
     console.print(table(["step", "seconds"], steps))
     console.print(

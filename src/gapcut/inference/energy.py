@@ -151,6 +151,10 @@ class Energy:
         """(K_u,) entries of one node."""
         return self._unary[self._unary_at[node] : self._unary_at[node + 1]]
 
+    def unaries(self) -> FloatArray:
+        """(sum of K_u,) entries of all nodes, one node after the other."""
+        return self._unary
+
     def table(self, edge: int) -> FloatArray:
         """(K_u, K_v) entries of one edge ``(u, v)``."""
         u, v = self._edges[edge]

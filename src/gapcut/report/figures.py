@@ -44,8 +44,9 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) ->
     write_atomically(Path(path), lambda file: figure.savefig(file, format="png", dpi=dpi))
 
 
-def confusion_figure(scores: Scores, title: str = "Confusion matrix") -> Figure:
-    """Rows: true label, shares of the row as colour, weight of the nodes as numbers."""
+def confusion_figure(scores: Scores, title: str = "Confusion matrix", counted: str | None = None) -> Figure:
+    """Rows: true label, shares of the row as colour, weight of the nodes as numbers; ``counted``: what a number is
+    of, in the plural, default nodes."""
     names = [str(label) for label in scores.labels]
     size = len(names)
     support = scores.confusion.sum(axis=1, keepdims=True)
@@ -63,7 +64,7 @@ def confusion_figure(scores: Scores, title: str = "Confusion matrix") -> Figure:
                 colour = "white" if share[i, j] > 0.55 else _INK
                 axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=font)
     _label_axes(axes, names, "predicted label", "true label", font + 0.5)
-    counted = "node weight" if scores.weighted else "nodes"
+    counted = counted or ("node weight" if scores.weighted else "nodes")
     axes.set_title(f"{title}\naccuracy {scores.accuracy:.1%}, {counted} {_count(scores.nodes)}", fontsize=12)
     bar = figure.colorbar(image, ax=axes, shrink=0.75, ticks=[0, 0.25, 0.5, 0.75, 1])
     bar.ax.set_yticklabels(["0 %", "25 %", "50 %", "75 %", "100 %"])

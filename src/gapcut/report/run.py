@@ -84,7 +84,11 @@ def write_report(
 
     scores = run_scores(scenes)
     if scores is not None:
-        add("confusion.png", confusion_figure(scores), "Points by true and by predicted label")
+        add(
+            "confusion.png",
+            confusion_figure(scores, counted="points"),
+            "Points by true and by predicted label",
+        )
     if learner is not None:
         names = learner.classes_ if class_names is None else np.array(list(class_names), dtype=object)
         add("convergence.png", convergence_figure(learner.history_, "Training"), "Proven bounds of training")

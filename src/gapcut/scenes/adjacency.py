@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from gapcut.scenes.groups import blocks, group_order
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 PAPER_FEATURES = ("on top of", "direction consistency", "perpendicularity")
@@ -94,14 +95,20 @@ def segment_shapes(points: AnyArray, segments: AnyArray, n_segments: int | None 
     keep = segments >= 0
     points, segments = points[keep], segments[keep]
     count = np.bincount(segments, minlength=n)
-    weight = np.maximum(count, 1)[:, None]
-    centre = np.stack([np.bincount(segments, points[:, k], n) for k in range(3)], axis=1) / weight
-    local = points - centre[segments]
-    second = np.empty((n, 3, 3))
-    for i in range(3):
-        for j in range(i, 3):
-            value = np.bincount(segments, local[:, i] * local[:, j], n) / weight[:, 0]
-            second[:, i, j] = second[:, j, i] = value
+    order = group_order(segments, n)
+    centre, second = np.zeros((n, 3)), np.zeros((n, 3, 3))
+    for some, rows in blocks(count):
+        owner, size = segments[order[rows]] - some.start, some.stop - some.start
+        weight = np.maximum(count[some], 1)
+        local = [np.ascontiguousarray(column) for column in points[order[rows]].T]
+        for k in range(3):
+            centre[some, k] = np.bincount(owner, local[k], size) / weight
+            local[k] -= centre[some, k][owner]
+        for i in range(3):
+            for j in range(i, 3):
+                second[some, i, j] = second[some, j, i] = (
+                    np.bincount(owner, local[i] * local[j], size) / weight
+                )
     values, vectors = np.linalg.eigh(second)
     spread = np.sqrt(np.maximum(values[:, ::-1], 0.0))
     return SegmentShapes(centre, np.swapaxes(vectors, 1, 2)[:, ::-1].copy(), spread, count.astype(np.int64))

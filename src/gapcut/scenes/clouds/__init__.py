@@ -2,7 +2,7 @@
 
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
-from gapcut.scenes.clouds.files import READABLE, WRITABLE, read_cloud, write_cloud
+from gapcut.scenes.clouds.files import READABLE, WRITABLE, clouds_in, read_cloud, write_cloud
 from gapcut.scenes.clouds.superpoint import read_superpoint_cloud, read_superpoint_graph
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "CloudError",
     "CloudFileError",
     "PointCloud",
+    "clouds_in",
     "read_cloud",
     "read_superpoint_cloud",
     "read_superpoint_graph",

@@ -39,6 +39,12 @@ READABLE = tuple(_READERS)
 WRITABLE = tuple(_WRITERS)
 
 
+def clouds_in(folder: Path) -> list[Path]:
+    """The files of a folder with a known ending, by name, without text files that begin with prose."""
+    known = sorted(p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.is_file())
+    return [p for p in known if p.suffix.lower() not in _TEXT or not text.is_prose(p)]
+
+
 def read_cloud(
     path: str | PathLike[str], *, need_labels: bool = False, invalid: Literal["error", "drop"] = "error"
 ) -> PointCloud:

@@ -44,6 +44,17 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Table:
     return Table({name: _whole_if_all_are(rows[:, i]) for i, name in enumerate(names)}, label_names, crs)
 
 
+def is_prose(path: Path) -> bool:
+    """Whether the first line that says something is neither numbers nor the header of a cloud, as in notes that lie
+    beside scans."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            _header(file)
+    except CloudError:
+        return True
+    return False
+
+
 def _whole_if_all_are(values: FloatArray) -> AnyArray:
     """As integers where that keeps every value."""
     whole = bool((values == np.floor(values)).all()) and bool(np.abs(values).max(initial=0.0) < 2.0**53)

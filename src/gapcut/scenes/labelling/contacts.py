@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut.scenes.groups import group_order, squares
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _REACH = 1.5
@@ -57,15 +58,19 @@ def find_contacts(xyz: FloatArray, segments: IntArray, cell: float) -> Contacts:
     swap = u > v
     u, v = np.where(swap, v, u), np.where(swap, u, v)
     rise = np.where(swap, -rise, rise)
-    pairs, place = np.unique(u * n + v, return_inverse=True)
-    size = np.bincount(place, minlength=len(pairs)).astype(np.float64)
+    order = group_order(u, n, v)
+    u, v = u[order], v[order]
+    new = np.ones(len(u), dtype=bool)
+    new[1:] = (np.diff(u) != 0) | (np.diff(v) != 0)
+    start = np.flatnonzero(new)
+    size = np.diff(start, append=len(u)).astype(np.float64)
     above, below, mean = (
-        np.bincount(place, values, len(pairs)) / np.maximum(size, 1.0)
+        np.add.reduceat(values[order], start) / size if len(start) else size
         for values in ((rise > 0).astype(np.float64), (rise < 0).astype(np.float64), distance)
     )
-    first, second = np.divmod(pairs, max(n, 1))
+    first, second = u[start], v[start]
     edges = np.concatenate([np.column_stack([first, second]), np.column_stack([second, first])])
-    order = np.lexsort((edges[:, 1], edges[:, 0]))
+    order = group_order(edges[:, 0], n, edges[:, 1])
     return Contacts(
         edges=edges[order],
         size=np.tile(size, 2)[order],
@@ -79,11 +84,13 @@ def find_contacts(xyz: FloatArray, segments: IntArray, cell: float) -> Contacts:
 def _patches(xyz: FloatArray, segments: IntArray, cell: float) -> tuple[_Patches, IntArray]:
     at = np.floor((xyz - xyz.min(axis=0)) / cell).astype(np.int64) + 1
     shape = at.max(axis=0) + 2
-    if float(shape[0]) * float(shape[1]) * float(shape[2]) > 2.0**62:
+    if float(shape[0]) * float(shape[1]) * float(shape[2]) > 2.0**53:
         raise ValueError(f"the points reach too far for cubes of {cell:g} m: remove stray points")
     strides = np.array([shape[1] * shape[2], shape[2], 1], dtype=np.int64)
     key = at @ strides
-    order = np.lexsort((segments, key))
+    column, n_columns = squares(xyz, cell)
+    n = int(segments.max(initial=-1)) + 1
+    order = group_order(column, n_columns, at[:, 2] * np.float64(n) + segments)  # by cube, then segment
     key, segment = key[order], segments[order]
     new = np.ones(len(key), dtype=bool)
     new[1:] = (np.diff(key) != 0) | (np.diff(segment) != 0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gapcut.scenes.adjacency import SegmentShapes, segment_shapes
 from gapcut.scenes.forest import segment_means
+from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling.contacts import Contacts, total_by_node
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -39,7 +40,7 @@ def describe_segments(
     spread = shapes.spread
     longest = np.maximum(spread[:, :1], 1e-9)
     extents = np.sqrt(12.0) * spread
-    order = np.lexsort((height, segments))
+    order = group_order(segments, n_segments, height)
     count = np.bincount(segments, minlength=n_segments)
     start = np.cumsum(count) - count
     ordered = height[order]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gapcut.scenes.clouds import PointCloud
-from gapcut.scenes.forest import at_most, segment_means
+from gapcut.scenes.forest import segment_means
+from gapcut.scenes.groups import spread_sample
 from gapcut.scenes.labelling.contacts import Contacts, find_contacts
 from gapcut.scenes.labelling.relations import SegmentTable, describe_segments
 from gapcut.scenes.labelling.settings import SceneSettings
@@ -118,8 +119,8 @@ def segment_scan(
     segment, n = regions.segments, regions.n_segments
     clock.begin("ground and columns")
     height = ground_heights(xyz, size["ground_cell"], size["ground_window"])
-    sample = at_most(segment, settings.per_segment, np.random.default_rng(0))
-    column = columns(xyz, height, 8.0 * size["voxel"])[sample]
+    sample = spread_sample(segment, n, settings.per_segment, np.random.default_rng(0))
+    column = columns(xyz, height, 8.0 * size["voxel"], sample)
     clock.begin("point features")
     scales = [
         shapes_at_scale(xyz, sample, scale * size["voxel"], settings.neighbours, n_threads)

@@ -9,6 +9,7 @@ from scipy.ndimage import distance_transform_edt, grey_opening
 from scipy.spatial import cKDTree
 
 from gapcut import _core
+from gapcut.scenes.groups import group_order, squares
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -74,9 +75,12 @@ def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
     low = xyz[:, :2].min(axis=0)
     extent = xyz[:, :2].max(axis=0) - low
     cell = max(cell, float(np.sqrt(extent.prod() / _MOST_CELLS)), float(extent.max()) / 65_536)
-    at = np.floor((xyz[:, :2] - low) / cell).astype(np.int64)
-    ground = np.full(at.max(axis=0) + 1, np.inf)
-    np.minimum.at(ground, tuple(at.T), xyz[:, 2])
+    across, along = (np.floor((xyz[:, k] - low[k]) / cell).astype(np.int64) for k in (0, 1))
+    shape = int(across.max()) + 1, int(along.max()) + 1
+    at = across * shape[1] + along
+    ground = np.full(shape[0] * shape[1], np.inf)
+    np.minimum.at(ground, at, xyz[:, 2])
+    ground = ground.reshape(shape)
     empty = ~np.isfinite(ground)
     if empty.any():
         ground = ground[tuple(distance_transform_edt(empty, return_distances=False, return_indices=True))]
@@ -84,31 +88,30 @@ def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
     # Slopes go on beyond the rim, or opening would cut them off there.
     wide = np.pad(ground, width, mode="reflect", reflect_type="odd")
     opened = grey_opening(wide, size=(width, width))[width:-width, width:-width]
-    return np.asarray(np.maximum(xyz[:, 2] - opened[tuple(at.T)], 0.0))
+    return np.asarray(np.maximum(xyz[:, 2] - opened.ravel()[at], 0.0))
 
 
-def columns(xyz: FloatArray, height: FloatArray, size: float) -> Float32Array:
-    """(N, 4) ``COLUMN_FEATURES`` from the points of each square of ``size`` metres.
+def columns(xyz: FloatArray, height: FloatArray, size: float, at: IntArray) -> Float32Array:
+    """(M, 4) ``COLUMN_FEATURES`` of the points ``at`` from all points of each square of ``size`` metres.
 
     Height above ground (m); column height: max z - min z of the column (m); share of its points below the point;
     filling: points of the column over those it would have with one each ``size / 4`` metres of height, at most 1.
     """
-    low = xyz[:, :2].min(axis=0)
-    at = np.floor((xyz[:, :2] - low) / size).astype(np.int64)
-    column = np.unique(at[:, 0] * (at[:, 1].max() + 1) + at[:, 1], return_inverse=True)[1]
-    order = np.lexsort((xyz[:, 2], column))
-    count = np.bincount(column)
-    start = np.cumsum(count) - count
-    rank = np.empty(len(xyz))
-    rank[order] = np.arange(len(xyz)) - np.repeat(start, count)
-    z = xyz[order, 2]
-    span = (z[start + count - 1] - z[start])[column]
-    number = count[column]
+    column, n_columns = squares(xyz, size)
+    order = group_order(column, n_columns, xyz[:, 2])
+    count = np.bincount(column, minlength=n_columns)
+    end = np.cumsum(count)
+    start = end - count
+    place = np.empty(len(xyz), dtype=np.int64)
+    place[order] = np.arange(len(xyz))
+    mine = column[at]
+    span = xyz[order[end - 1], 2] - xyz[order[start], 2]
+    number, tall = count[mine], span[mine]
     out = [
-        height,
-        span,
-        rank / number,
-        np.minimum(number * (size / 4) / np.maximum(span, size / 4), 16.0) / 16.0,
+        height[at],
+        tall,
+        (place[at] - start[mine]) / number,
+        np.minimum(number * (size / 4) / np.maximum(tall, size / 4), 16.0) / 16.0,
     ]
     return np.column_stack(out).astype(np.float32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -20,6 +20,8 @@ from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatc
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.trees import TreeForest
 from gapcut.typing import FloatArray, IntArray
+
+_LOOSE = 0.04
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,6 @@ def train_scenes(
     graphs = training_graphs(scans, held, sizes.lengths["voxel"], list(names.values()), channels, wanted)
     svm = learn_weights(graphs, len(numbers), wanted, callback)
     clock.begin("temperature")
-    tell("temperature")
     model = SceneModel(
         settings=sizes,
         channels=channels,
@@ -98,7 +99,7 @@ def train_scenes(
         names=names,
         forest=forest,
         learner=svm,
-        temperature=_temperature(svm, graphs),
+        temperature=held_out_temperature(graphs, len(numbers), wanted, tell),
     )
     clock.begin(None)
     return TrainedScenes(model, scans, graphs, clock.seconds)
@@ -160,8 +161,7 @@ def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: Trainin
     counts = np.bincount(np.concatenate(codes), minlength=n_classes)
     if np.count_nonzero(counts) == 0:
         raise ValueError("no labelled point is left to grow the forest on")
-    wanted = counts.astype(np.float64) ** (1.0 - options.balance) * (counts > 0)
-    chance = np.minimum(1.0, options.rows * wanted / wanted.sum() / np.maximum(counts, 1))
+    chance = drawing_chances(counts, options.rows, options.balance)
     x, y = [], []
     for scan, rows, code in zip(scans, usable, codes, strict=True):
         drawn = rng.random(len(rows)) < chance[code]
@@ -174,6 +174,12 @@ def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: Trainin
         n_jobs=options.n_jobs,
     ).fit(np.concatenate(x), np.concatenate(y))
     return TreeForest.of_sklearn(forest, n_classes)
+
+
+def drawing_chances(counts: IntArray, rows: float, balance: float) -> FloatArray:
+    """(K,) chance of a point of each class to be drawn: see ``TrainingOptions``."""
+    wanted = counts.astype(np.float64) ** (1.0 - balance) * (counts > 0)
+    return np.asarray(np.minimum(1.0, rows * wanted / wanted.sum() / np.maximum(counts, 1)))
 
 
 def held_out_distributions(
@@ -248,13 +254,25 @@ def _channels(clouds: Sequence[PointCloud], wanted: Sequence[str] | None) -> tup
     return tuple(c for c in CHANNELS if c in wanted)
 
 
-def _temperature(svm: StructuredSVM, graphs: GraphSet) -> float:
+def held_out_temperature(graphs: GraphSet, n_classes: int, options: TrainingOptions, say: Say) -> float:
+    """The temperature at which the true labels of graphs are most likely under weights that have not seen them.
+
+    Weights are learned once a fold, to a gap of 4 % or ``options.gap`` if that is larger: they only say how far to
+    trust the energies. Together the folds get no more than ``options.time_limit``.
+    """
+    folds = min(options.folds, len(graphs))
+    limit = None if options.time_limit is None else options.time_limit / folds
+    loose = replace(options, gap=max(options.gap, _LOOSE), time_limit=limit)
     flips, truth, weights = [], [], []
-    for g, solution in zip(graphs, svm.solutions(graphs), strict=True):
-        flips.append(flip_energies(svm.energy(g), np.asarray(solution.labels, dtype=np.int64)))
-        code = np.full(g.n_nodes, -1)
-        if g.labels is not None:
-            code[g.labelled] = g.labels[g.labelled].astype(np.int64)
-        truth.append(code)
-        weights.append(np.ones(g.n_nodes) if g.node_weights is None else g.node_weights)
+    for f in range(folds):
+        say(f"temperature: weights {f + 1} of {folds} for held-out scans")
+        svm = learn_weights(graphs[[i for i in range(len(graphs)) if i % folds != f]], n_classes, loose)
+        for g in graphs[[i for i in range(len(graphs)) if i % folds == f]]:
+            energy = svm.energy(g)
+            flips.append(flip_energies(energy, np.asarray(svm.solutions([g])[0].labels, dtype=np.int64)))
+            code = np.full(g.n_nodes, -1)
+            if g.labels is not None:
+                code[g.labelled] = g.labels[g.labelled].astype(np.int64)
+            truth.append(code)
+            weights.append(np.ones(g.n_nodes) if g.node_weights is None else g.node_weights)
     return fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))

@@ -1,0 +1,109 @@
+"""Rows by group: against sorts over everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gapcut.scenes.adjacency import segment_shapes
+from gapcut.scenes.groups import blocks, group_order, spread_sample, squares
+from gapcut.scenes.labelling.surroundings import columns
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_order_is_that_of_a_sort(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, n_groups = int(rng.integers(0, 300)), int(rng.integers(1, 40))
+    groups = rng.integers(0, n_groups, n)
+    values = rng.integers(-3, 3, n) * rng.choice([1e-300, 1.0, 1e300]) + 0.0
+    assert np.array_equal(group_order(groups, n_groups), np.argsort(groups, kind="stable"))
+    assert np.array_equal(group_order(groups, n_groups, values), np.lexsort((values, groups)))
+
+
+def test_order_says_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="row 1 is of group 3, but there are 3 groups"):
+        group_order(np.array([0, 3]), 3)
+    with pytest.raises(ValueError, match="row 0 is of group -1"):
+        group_order(np.array([-1]), 3)
+    with pytest.raises(ValueError, match="one value for each row"):
+        group_order(np.array([0, 1]), 3, np.zeros(3))
+    with pytest.raises(ValueError, match="the value of row 1 is NaN"):
+        group_order(np.array([0, 1]), 3, np.array([0.0, np.nan]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sample_is_spread_over_each_group(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_groups, most = int(rng.integers(1, 12)), int(rng.integers(1, 8))
+    groups = rng.integers(0, n_groups, int(rng.integers(1, 200)))
+    rows = spread_sample(groups, n_groups, most, rng)
+    assert (np.diff(rows) > 0).all()
+    for g in range(n_groups):
+        mine = np.flatnonzero(groups == g)
+        place = np.searchsorted(mine, rows[groups[rows] == g])
+        assert len(place) == min(most, len(mine))
+        ends = np.arange(len(place) + 1) * len(mine) // max(1, len(place))
+        assert ((ends[:-1] <= place) & (place < ends[1:])).all()
+
+
+def test_every_point_of_a_group_can_be_sampled() -> None:
+    groups = np.zeros(17, dtype=np.int64)
+    seen = {int(r) for seed in range(60) for r in spread_sample(groups, 1, 3, np.random.default_rng(seed))}
+    assert seen == set(range(17))
+
+
+@pytest.mark.parametrize("size", [0.5, 1e-4])  # counted, and too many squares to count
+def test_squares_are_numbered_without_gaps(size: float) -> None:
+    xyz = np.random.default_rng(0).uniform(0, 30, (400, 3))
+    number, n = squares(xyz, size)
+    cell = np.floor((xyz[:, :2] - xyz[:, :2].min(axis=0)) / size).astype(np.int64)
+    present, inverse = np.unique(cell, axis=0, return_inverse=True)
+    assert n == len(present)
+    assert np.array_equal(number, inverse.ravel())
+
+
+def test_columns_are_what_their_definition_says() -> None:
+    rng = np.random.default_rng(1)
+    xyz = rng.uniform(0, 6, (300, 3)) * [1, 1, 2]
+    at = np.sort(rng.choice(300, 120, replace=False))
+    found = columns(xyz, xyz[:, 2], 1.0, at)
+    cell = np.floor(xyz[:, :2] - xyz[:, :2].min(axis=0))
+    for row, i in enumerate(at):
+        z = xyz[(cell == cell[i]).all(axis=1), 2]
+        span = np.ptp(z)
+        wanted = [
+            xyz[i, 2],
+            span,
+            (z < xyz[i, 2]).mean(),
+            min(len(z) * 0.25 / max(span, 0.25), 16.0) / 16.0,
+        ]
+        assert np.allclose(found[row], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_blocks_cover_all_rows_group_by_group(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = rng.choice([0, 1, 900, 40_000, 65_536, 200_000], int(rng.integers(0, 30)))
+    ends = np.concatenate([[0], np.cumsum(count)])
+    group = 0
+    for groups, rows in blocks(count):
+        assert groups.start == group < groups.stop
+        assert (rows.start, rows.stop) == (ends[groups.start], ends[groups.stop])
+        assert rows.stop - rows.start <= 65_536 or groups.stop == groups.start + 1
+        group = groups.stop
+    assert group == len(count)
+
+
+def test_shapes_of_segments_are_the_same_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    xyz = rng.normal(size=(150_000, 3)) * [3, 2, 1] + [500_000, 6_000_000, 0]
+    segments = rng.integers(0, 9, len(xyz)) * (rng.random(len(xyz)) < 0.5)
+    found = segment_shapes(xyz, segments, 10)
+    for s in range(9):
+        mine = xyz[segments == s]
+        assert np.allclose(found.centre[s], mine.mean(axis=0), atol=1e-6)
+        assert np.allclose(
+            found.spread[s] ** 2, np.linalg.eigvalsh(np.cov(mine.T, bias=True))[::-1], rtol=1e-6
+        )
+    assert found.count[9] == 0
+    assert not found.spread[9].any()
