@@ -107,6 +107,19 @@ struct Constants {
     GAPCUT_INLINE bool infinite() const { return !(sum_of(size) < kInfinity); }
 };
 
+// Adds the messages (and costs) of four slots.
+template <int K, bool kCosts>
+GAPCUT_INLINE void add(double* const* slots, Lanes* sum, Lanes* costs) {
+    Lanes parts[kSlot<K>], x[K];
+    read<K>(slots, parts);
+    unsqueeze<K>(parts, x);
+    GAPCUT_UNROLL for (int k = 0; k < K; ++k) sum[k] = sum[k] + x[k];
+    if constexpr (kCosts) {
+        unsqueeze<K>(parts + K - 1, x);
+        GAPCUT_UNROLL for (int k = 0; k < K; ++k) costs[k] = costs[k] + x[k];
+    }
+}
+
 // What a node has got, by label, and what it gives.
 template <int K, bool kForbids>
 struct FewNode {
@@ -116,27 +129,18 @@ struct FewNode {
 
     GAPCUT_INLINE void read_later(double* slots, std::int64_t groups) {
         Lanes sum[4] = {fill(0.0), fill(0.0), fill(0.0), fill(0.0)};
-        for (std::int64_t g = 0; g < groups; ++g, slots += kLanes * kSlot<K>) {
-            Lanes parts[kSlot<K>], x[K];
-            read<K>(FourSlots<K>(slots).at, parts);
-            unsqueeze<K>(parts, x);
-            GAPCUT_UNROLL for (int k = 0; k < K; ++k) sum[k] = sum[k] + x[k];
-        }
+        for (std::int64_t g = 0; g < groups; ++g, slots += kLanes * kSlot<K>)
+            add<K, false>(FourSlots<K>(slots).at, sum, sum);
         later = sums_of(sum[0], sum[1], sum[2], sum[3]);
     }
 
+    template <bool kForward>
     GAPCUT_INLINE void read_earlier(double* slots, const std::int32_t* index, std::int64_t groups) {
         Lanes sum[4] = {fill(0.0), fill(0.0), fill(0.0), fill(0.0)}, costs[4] = {sum[0], sum[0], sum[0], sum[0]};
-        for (std::int64_t g = 0; g < groups; ++g, index += kLanes) {
-            Lanes parts[kSlot<K>], x[K];
-            read<K>(FourSlots<K>(slots, index).at, parts);
-            unsqueeze<K>(parts, x);
-            GAPCUT_UNROLL for (int k = 0; k < K; ++k) sum[k] = sum[k] + x[k];
-            unsqueeze<K>(parts + K - 1, x);
-            GAPCUT_UNROLL for (int k = 0; k < K; ++k) costs[k] = costs[k] + x[k];
-        }
+        for (std::int64_t g = 0; g < groups; ++g, index += kLanes)
+            add<K, kForward>(FourSlots<K>(slots, index).at, sum, K == 2 ? sum + 2 : costs);
         earlier = sums_of(sum[0], sum[1], sum[2], sum[3]);
-        chosen = sums_of(costs[0], costs[1], costs[2], costs[3]);
+        if constexpr (kForward) chosen = K == 2 ? last_two(earlier) : sums_of(costs[0], costs[1], costs[2], costs[3]);
     }
 
     // h, d and b from `groups` groups of edges; false if every label is forbidden.
@@ -209,7 +213,7 @@ GAPCUT_INLINE void forward_nodes(FewPacked& few, const Packed& p, Sweep& s, std:
             GAPCUT_UNROLL for (int e = 0; e < 4; ++e) prefetch(slots + edges.earlier_to[g * kLanes + e] * kSlot<K>, 1);
         FewNode<K, kForbids> node;
         node.read_later(own, n_later);
-        node.read_earlier(slots, edges.earlier_to.data() + earlier * kLanes, n_earlier);
+        node.template read_earlier<true>(slots, edges.earlier_to.data() + earlier * kLanes, n_earlier);
         if (!node.finish(unary, n_later + n_earlier, p.share[i])) return void(s.infeasible = true);
         bound.add(node.least);
         const std::int32_t label = labels[i] = node.choose_label(unary);
@@ -254,7 +258,7 @@ GAPCUT_INLINE void backward_nodes(FewPacked& few, const Packed& p, Sweep& s, std
         }
         FewNode<K, kForbids> node;
         node.read_later(slots + later * kLanes * kSlot<K>, n_later);
-        node.read_earlier(slots, index, n_earlier);
+        node.template read_earlier<false>(slots, index, n_earlier);
         if (!node.finish(p.unary.data() + i * kLanes, n_later + n_earlier, p.share[i])) return void(s.infeasible = true);
         bound.add(node.least);
 

@@ -44,6 +44,8 @@ GAPCUT_INLINE Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c,
     const Lanes cd = least(__builtin_shufflevector(c, d, 0, 4, 2, 6), __builtin_shufflevector(c, d, 1, 5, 3, 7));
     return least(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
 }
+// The last two, then zeros.
+GAPCUT_INLINE Lanes last_two(const Lanes& a) { return __builtin_shufflevector(a, fill(0.0), 2, 3, 4, 5); }
 // The even (odd) lanes of both, taking turns.
 GAPCUT_INLINE Lanes even_lanes(const Lanes& a, const Lanes& b) { return __builtin_shufflevector(a, b, 0, 4, 2, 6); }
 GAPCUT_INLINE Lanes odd_lanes(const Lanes& a, const Lanes& b) { return __builtin_shufflevector(a, b, 1, 5, 3, 7); }
@@ -98,6 +100,7 @@ inline Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c, const 
     };
     return Lanes{{low(a), low(b), low(c), low(d)}};
 }
+inline Lanes last_two(const Lanes& a) { return Lanes{{a.v[2], a.v[3], 0.0, 0.0}}; }
 inline Lanes even_lanes(const Lanes& a, const Lanes& b) { return Lanes{{a.v[0], b.v[0], a.v[2], b.v[2]}}; }
 inline Lanes odd_lanes(const Lanes& a, const Lanes& b) { return Lanes{{a.v[1], b.v[1], a.v[3], b.v[3]}}; }
 inline Lanes load_two(const double* p, const double* q) { return Lanes{{p[0], p[1], q[0], q[1]}}; }
