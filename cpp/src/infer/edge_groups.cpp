@@ -46,12 +46,14 @@ EdgeGroups::EdgeGroups(const Reduction& reduced, const Packed& arranged)
             const std::int64_t there = kLanes * later_at[i] + e - arranged.forward_at[i];
             earlier_to[here] = static_cast<std::int32_t>(there);
             later_to[there] = static_cast<std::int32_t>(here);
-            double* at_i = later_tables.data() + there / kLanes * kLanes * labels * labels + there % kLanes;
-            double* at_j = earlier_tables.data() + here / kLanes * kLanes * labels * labels + here % kLanes;
-            for (std::int32_t a = 0; a < labels; ++a)
-                for (std::int32_t b = 0; b < labels; ++b)
-                    at_i[(a * labels + b) * kLanes] = at_j[(b * labels + a) * kLanes] = arranged.entry(reduced, e, a, b);
         }
+    each_edge(arranged, [&](std::int64_t e, std::int64_t there, std::int64_t here) {
+        double* at_i = later_tables.data() + there / kLanes * kLanes * labels * labels + there % kLanes;
+        double* at_j = earlier_tables.data() + here / kLanes * kLanes * labels * labels + here % kLanes;
+        for (std::int32_t a = 0; a < labels; ++a)
+            for (std::int32_t b = 0; b < labels; ++b)
+                at_i[(a * labels + b) * kLanes] = at_j[(b * labels + a) * kLanes] = arranged.entry(reduced, e, a, b);
+    });
 }
 
 Buffer zeros(std::int64_t size) {
