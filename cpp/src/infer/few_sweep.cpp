@@ -14,7 +14,7 @@
 namespace gapcut::infer {
 namespace {
 
-constexpr std::int64_t kGroupsAhead = 6;  // between asking for the slots of a group and reading them
+constexpr std::int64_t kGroupsAhead = 12;  // between asking for the slots and tables of a group and reading them
 
 template <int K>
 inline constexpr std::int64_t kSlot = 2 * (K - 1);
@@ -198,7 +198,7 @@ template <int K, bool kForbids>
 GAPCUT_INLINE void forward_nodes(FewPacked& few, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last,
                                  std::int32_t* labels) {
     const EdgeGroups& edges = few.edges;
-    const std::int64_t end = edges.earlier_at.back();
+    const std::int64_t later_end = edges.later_at.back(), earlier_end = edges.earlier_at.back();
     double* const slots = few.slots.data();
     Constants constants;
     LowerSum bound = s.bound;
@@ -209,7 +209,9 @@ GAPCUT_INLINE void forward_nodes(FewPacked& few, const Packed& p, Sweep& s, std:
         const std::int64_t later = edges.later_at[i], n_later = edges.later_at[i + 1] - later;
         const std::int64_t earlier = edges.earlier_at[i], n_earlier = edges.earlier_at[i + 1] - earlier;
         double* own = slots + later * kLanes * kSlot<K>;
-        for (std::int64_t g = earlier + kGroupsAhead; g < earlier + n_earlier + kGroupsAhead && g < end; ++g)
+        for (std::int64_t g = later + kGroupsAhead; g < later + n_later + kGroupsAhead && g < later_end; ++g)
+            prefetch(edges.later_tables.data() + g * kLanes * K * K, kLanes * K * K);
+        for (std::int64_t g = earlier + kGroupsAhead; g < earlier + n_earlier + kGroupsAhead && g < earlier_end; ++g)
             GAPCUT_UNROLL for (int e = 0; e < 4; ++e) prefetch(slots + edges.earlier_to[g * kLanes + e] * kSlot<K>, 1);
         FewNode<K, kForbids> node;
         node.read_later(own, n_later);
