@@ -9,6 +9,17 @@ bool has_infinity(const Buffer& tables) {
     return std::find(tables.data(), tables.data() + tables.size(), kInfinity) != tables.data() + tables.size();
 }
 
+void two_labels(const double* part, double* message) {
+    message[0] = std::max(0.0, -part[0]), message[1] = std::max(0.0, part[0]);
+}
+
+void three_labels(const double* part, double* message) {
+    const bool last_is_zero = part[1] < 0.0;
+    message[0] = last_is_zero ? part[0] : std::max(0.0, -part[0]);
+    message[1] = std::max(0.0, last_is_zero ? -part[1] : part[0]);
+    message[2] = std::max(0.0, part[1]);
+}
+
 }  // namespace
 
 FewPacked FewPacked::build(const Reduction& reduced, const Packed& arranged) {
@@ -18,22 +29,19 @@ FewPacked FewPacked::build(const Reduction& reduced, const Packed& arranged) {
         const double* u = arranged.unary.data() + arranged.unary_at[i];
         out.forbids |= std::find(u, u + out.edges.labels, kInfinity) != u + out.edges.labels;
     }
-    out.slots = zeros((out.edges.later_slots() + 1) * 2 * (out.edges.labels - 1));
+    out.slots = zeros((out.edges.later_slots() + 1) * 2 * part(out.edges.labels));
     return out;
 }
 
 void FewPacked::hand_over(Packed& packed) const {
-    const bool two = edges.labels == 2;
+    const std::int64_t n = part(edges.labels);
     edges.each_edge(packed, [&](std::int64_t e, std::int64_t slot, std::int64_t) {
-        const double* part = slots.data() + slot * (two ? 2 : 4);
+        const double* numbers = slots.data() + slot * 2 * n;
         double* message = packed.messages.data() + packed.message_at[e];
-        if (two) {
-            message[0] = std::max(0.0, -part[0]), message[1] = std::max(0.0, part[0]);
-        } else {  // as in unsqueeze of few_sweep.cpp
-            const bool last_is_zero = part[1] < 0.0;
-            message[0] = last_is_zero ? part[0] : std::max(0.0, -part[0]);
-            message[1] = std::max(0.0, last_is_zero ? -part[1] : part[0]);
-            message[2] = std::max(0.0, part[1]);
+        switch (edges.labels) {  // as in unsqueeze of few_sweep.cpp
+            case 2: return two_labels(numbers, message);
+            case 3: return three_labels(numbers, message);
+            default: std::copy_n(numbers, n, message);
         }
     });
 }

@@ -17,13 +17,17 @@ namespace {
 constexpr std::int64_t kGroupsAhead = 12;  // between asking for the slots and tables of a group and reading them
 
 template <int K>
-inline constexpr std::int64_t kSlot = 2 * (K - 1);
+inline constexpr std::int64_t kPart = FewPacked::part(K);  // numbers a message takes
+template <int K>
+inline constexpr std::int64_t kSlot = 2 * kPart<K>;
 
-// K entries >= 0, one of them zero, as K - 1 numbers.
+// K entries >= 0, one of them zero, as kPart numbers.
 template <int K>
 GAPCUT_INLINE void squeeze(const Lanes* x, Lanes* part) {
     if constexpr (K == 2) {
         part[0] = x[1] - x[0];
+    } else if constexpr (K == 4) {
+        GAPCUT_UNROLL for (int k = 0; k < K; ++k) part[k] = x[k];
     } else {
         const Lanes zero = fill(0.0);
         part[0] = select_less(zero, x[0], select_less(zero, x[1], x[0], zero - x[0]), x[1]);
@@ -36,6 +40,8 @@ GAPCUT_INLINE void unsqueeze(const Lanes* part, Lanes* x) {
     const Lanes zero = fill(0.0);
     if constexpr (K == 2) {
         x[0] = most(zero - part[0], zero), x[1] = most(part[0], zero);
+    } else if constexpr (K == 4) {
+        GAPCUT_UNROLL for (int k = 0; k < K; ++k) x[k] = part[k];
     } else {
         x[0] = select_less(part[1], zero, part[0], most(zero - part[0], zero));
         x[1] = most(select_less(part[1], zero, zero - part[1], part[0]), zero);
@@ -43,27 +49,34 @@ GAPCUT_INLINE void unsqueeze(const Lanes* part, Lanes* x) {
     }
 }
 
-// Messages (and costs, K - 1 numbers each) of four slots.
-template <int K>
+// Messages and, unless they are in a block of their own and not wanted, costs of four slots.
+template <int K, bool kCosts>
+inline constexpr int kSlotBlocks = kCosts && K == 4 ? 2 : 1;
+
+template <int K, bool kCosts>
 GAPCUT_INLINE void read(double* const* slots, Lanes* parts) {
     if constexpr (K == 2) {
         const Lanes a = load_two(slots[0], slots[2]), b = load_two(slots[1], slots[3]);
         parts[0] = even_lanes(a, b), parts[1] = odd_lanes(a, b);
     } else {
-        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) parts[i] = load(slots[i]);
-        transpose(parts[0], parts[1], parts[2], parts[3]);
+        GAPCUT_UNROLL for (int n = 0; n < kSlotBlocks<K, kCosts>; ++n, parts += kLanes) {
+            GAPCUT_UNROLL for (int i = 0; i < 4; ++i) parts[i] = load(slots[i] + n * kLanes);
+            transpose(parts[0], parts[1], parts[2], parts[3]);
+        }
     }
 }
 
-template <int K>
+template <int K, bool kCosts>
 GAPCUT_INLINE void write(Lanes* parts, double* const* slots) {
     if constexpr (K == 2) {
         const Lanes even = even_lanes(parts[0], parts[1]), odd = odd_lanes(parts[0], parts[1]);
         store_first_two(slots[0], even), store_first_two(slots[1], odd);
         store_last_two(slots[2], even), store_last_two(slots[3], odd);
     } else {
-        transpose(parts[0], parts[1], parts[2], parts[3]);
-        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) store(slots[i], parts[i]);
+        GAPCUT_UNROLL for (int n = 0; n < kSlotBlocks<K, kCosts>; ++n, parts += kLanes) {
+            transpose(parts[0], parts[1], parts[2], parts[3]);
+            GAPCUT_UNROLL for (int i = 0; i < 4; ++i) store(slots[i] + n * kLanes, parts[i]);
+        }
     }
 }
 
@@ -111,11 +124,11 @@ struct Constants {
 template <int K, bool kCosts>
 GAPCUT_INLINE void add(double* const* slots, Lanes* sum, Lanes* costs) {
     Lanes parts[kSlot<K>], x[K];
-    read<K>(slots, parts);
+    read<K, kCosts>(slots, parts);
     unsqueeze<K>(parts, x);
     GAPCUT_UNROLL for (int k = 0; k < K; ++k) sum[k] = sum[k] + x[k];
     if constexpr (kCosts) {
-        unsqueeze<K>(parts + K - 1, x);
+        unsqueeze<K>(parts + kPart<K>, x);
         GAPCUT_UNROLL for (int k = 0; k < K; ++k) costs[k] = costs[k] + x[k];
     }
 }
@@ -228,13 +241,13 @@ GAPCUT_INLINE void forward_nodes(FewPacked& few, const Packed& p, Sweep& s, std:
         for (std::int64_t g = 0; g < n_later; ++g, own += kLanes * kSlot<K>, tables += kLanes * K * K) {
             const FourSlots<K> four(own);
             Lanes parts[kSlot<K>], got[K], sent[K];
-            read<K>(four.at, parts);
+            read<K, false>(four.at, parts);
             unsqueeze<K>(parts, got);
             node.send(got, tables, sent, constants);
             squeeze<K>(sent, parts);
-            const Lanes low = costs_of<K, kForbids>(tables + label * K * kLanes, parts + K - 1);
+            const Lanes low = costs_of<K, kForbids>(tables + label * K * kLanes, parts + kPart<K>);
             energy = energy + low, size = size + magnitude(low);
-            write<K>(parts, four.at);
+            write<K, true>(parts, four.at);
         }
         if (kForbids && constants.infinite()) return void(s.infeasible = true);
     }
@@ -268,12 +281,12 @@ GAPCUT_INLINE void backward_nodes(FewPacked& few, const Packed& p, Sweep& s, std
         for (std::int64_t g = 0; g < n_earlier; ++g, index += kLanes, tables += kLanes * K * K) {
             const FourSlots<K> four(slots, index);
             Lanes parts[kSlot<K>], got[K], sent[K];
-            read<K>(four.at, parts);
+            read<K, false>(four.at, parts);
             unsqueeze<K>(parts, got);
             node.send(got, tables, sent, constants);
             squeeze<K>(sent, parts);
-            GAPCUT_UNROLL for (int k = K - 1; k < kSlot<K>; ++k) parts[k] = fill(0.0);
-            write<K>(parts, four.at);
+            GAPCUT_UNROLL for (std::int64_t k = kPart<K>; k < kSlot<K>; ++k) parts[k] = fill(0.0);
+            write<K, false>(parts, four.at);
         }
         if (kForbids && constants.infinite()) return void(s.infeasible = true);
     }
@@ -286,19 +299,25 @@ GAPCUT_INLINE void backward_nodes(FewPacked& few, const Packed& p, Sweep& s, std
 GAPCUT_HOT void few_forward_sweep(FewPacked& few, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last,
                                   std::vector<std::int32_t>& labels) {
     std::int32_t* const out = labels.data();
-    if (few.edges.labels == 2)
-        few.forbids ? forward_nodes<2, true>(few, p, s, first, last, out)
-                    : forward_nodes<2, false>(few, p, s, first, last, out);
-    else
-        few.forbids ? forward_nodes<3, true>(few, p, s, first, last, out)
-                    : forward_nodes<3, false>(few, p, s, first, last, out);
+    switch (2 * few.edges.labels + few.forbids) {
+        case 4: return forward_nodes<2, false>(few, p, s, first, last, out);
+        case 5: return forward_nodes<2, true>(few, p, s, first, last, out);
+        case 6: return forward_nodes<3, false>(few, p, s, first, last, out);
+        case 7: return forward_nodes<3, true>(few, p, s, first, last, out);
+        case 8: return forward_nodes<4, false>(few, p, s, first, last, out);
+        default: return forward_nodes<4, true>(few, p, s, first, last, out);
+    }
 }
 
 GAPCUT_HOT void few_backward_sweep(FewPacked& few, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last) {
-    if (few.edges.labels == 2)
-        few.forbids ? backward_nodes<2, true>(few, p, s, first, last) : backward_nodes<2, false>(few, p, s, first, last);
-    else
-        few.forbids ? backward_nodes<3, true>(few, p, s, first, last) : backward_nodes<3, false>(few, p, s, first, last);
+    switch (2 * few.edges.labels + few.forbids) {
+        case 4: return backward_nodes<2, false>(few, p, s, first, last);
+        case 5: return backward_nodes<2, true>(few, p, s, first, last);
+        case 6: return backward_nodes<3, false>(few, p, s, first, last);
+        case 7: return backward_nodes<3, true>(few, p, s, first, last);
+        case 8: return backward_nodes<4, false>(few, p, s, first, last);
+        default: return backward_nodes<4, true>(few, p, s, first, last);
+    }
 }
 
 }  // namespace gapcut::infer

@@ -123,7 +123,6 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
 GAPCUT_HOT void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
                                     std::int64_t last, std::vector<std::int32_t>& labels) {
     switch (small.edges.labels) {
-        case 4: return forward_nodes<4>(small, p, s, first, last, labels.data());
         case 5: return forward_nodes<5>(small, p, s, first, last, labels.data());
         case 6: return forward_nodes<6>(small, p, s, first, last, labels.data());
         default: return forward_nodes<7>(small, p, s, first, last, labels.data());
@@ -133,7 +132,6 @@ GAPCUT_HOT void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& 
 GAPCUT_HOT void small_backward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
                                      std::int64_t last) {
     switch (small.edges.labels) {
-        case 4: return backward_nodes<4>(small, p, s, first, last);
         case 5: return backward_nodes<5>(small, p, s, first, last);
         case 6: return backward_nodes<6>(small, p, s, first, last);
         default: return backward_nodes<7>(small, p, s, first, last);

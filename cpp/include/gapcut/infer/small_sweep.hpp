@@ -1,4 +1,4 @@
-// TRW-S where all nodes have the same four to seven labels: four edges of a node at a time, one a lane, and every read in
+// TRW-S where all nodes have the same five to seven labels: four edges of a node at a time, one a lane, and every read in
 // a row.
 //
 // The general layout (packed.hpp) reads half of its messages and tables from where the neighbours are, and pads rows of
@@ -22,7 +22,7 @@ struct SmallPacked {
     Buffer from_earlier;  // (slots + 1, 2 K) messages, costs of the label chosen there
 
     // Whether the layout takes these label counts, and there is memory for it.
-    static bool fits(const Packed& arranged) { return EdgeGroups::fits(arranged, 4, 7); }
+    static bool fits(const Packed& arranged) { return EdgeGroups::fits(arranged, 5, 7); }
     // Requires fits(arranged).
     static SmallPacked build(const Reduction& reduced, const Packed& arranged);
 
