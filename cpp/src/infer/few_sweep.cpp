@@ -9,7 +9,8 @@
 
 #include "gapcut/infer/lanes.hpp"
 #include "gapcut/target.hpp"
-#include "small_node.hpp"
+#include "label_lanes.hpp"
+#include "rounded_lanes.hpp"
 
 namespace gapcut::infer {
 namespace {
