@@ -134,7 +134,7 @@ GAPCUT_INLINE void add(double* const* slots, Lanes* sum, Lanes* costs) {
     }
 }
 
-// What a node has got, by label, and what it gives.
+// What a node has got, by label, and what it gives. Four labels at most are one block of lanes (and of Packed::unary).
 template <int K, bool kForbids>
 struct FewNode {
     Lanes later, earlier, chosen;  // sums of messages, of costs given the labels chosen at earlier neighbours
