@@ -2,21 +2,13 @@
 
 #include "gapcut/infer/lanes.hpp"
 #include "gapcut/target.hpp"
+#include "label_lanes.hpp"
 #include "rounded_lanes.hpp"
-
-#if defined(__GNUC__)
-#define GAPCUT_UNROLL _Pragma("GCC unroll 16")
-#else
-#define GAPCUT_UNROLL
-#endif
 
 namespace gapcut::infer {
 namespace {
 
 constexpr std::int64_t kGroupsAhead = 4;  // between asking for what a group writes to and writing it
-
-template <int K>
-inline constexpr int kBlocks = (K + 3) / 4;
 
 // sum += the entries of `count` slots, one every `step`. Lanes beyond K hold what comes next in memory.
 template <int K>
@@ -49,18 +41,6 @@ GAPCUT_INLINE void write_slots(const Lanes* values, double* const* slots) {
         GAPCUT_UNROLL for (int i = 0; i < 4; ++i) slots[i][n] = values[n][i];
 }
 
-template <int K>
-GAPCUT_INLINE double entry(const Lanes* x, int k) {
-    return x[k / 4][k % 4];
-}
-
-template <int K>
-GAPCUT_INLINE double lowest_of(const Lanes* x) {
-    double low = entry<K>(x, 0);
-    GAPCUT_UNROLL for (int k = 1; k < K; ++k) low = entry<K>(x, k) < low ? entry<K>(x, k) : low;
-    return low;
-}
-
 // What a node has got, and b_i.
 template <int K>
 struct SmallNode {
@@ -69,17 +49,6 @@ struct SmallNode {
 
     GAPCUT_INLINE SmallNode() {
         GAPCUT_UNROLL for (int b = 0; b < B; ++b) from_later[b] = from_earlier[b] = chosen[b] = fill(0.0);
-    }
-
-    // Slots of messages and costs, which are one block where K = 2.
-    GAPCUT_INLINE void add_earlier_and_chosen(const double* slot, std::int64_t count) {
-        if constexpr (K == 2) {
-            add_slots<4>(slot, 4, count, from_earlier);
-            chosen[0] = last_two(from_earlier[0]);
-        } else {
-            add_slots<K>(slot, 2 * K, count, from_earlier);
-            add_slots<K>(slot + K, 2 * K, count, chosen);
-        }
     }
 
     // b_i in own; returns d_i. Messages are not negative, so their sum is that of their magnitudes.
@@ -120,20 +89,10 @@ GAPCUT_INLINE Lanes messages_of(const Lanes* own, const Lanes* got, const double
     return lowest;
 }
 
-GAPCUT_INLINE double sum_of(const Lanes& x) { return (x[0] + x[1]) + (x[2] + x[3]); }
-
 // Adds the constants of a node's messages; false if one is +inf.
 GAPCUT_INLINE bool add_constants(NodeValue& value, const Lanes& sum, const Lanes& absolute, std::int64_t count) {
     value.add(sum_of(sum), sum_of(absolute), static_cast<double>(count) + 4.0);
     return value.sum < kInfinity;
-}
-
-template <int K>
-GAPCUT_INLINE std::int32_t place_of_least(const Lanes* x) {
-    const double least = lowest_of<K>(x);
-    std::int32_t place = K - 1;
-    GAPCUT_UNROLL for (int k = K - 2; k >= 0; --k) place = entry<K>(x, k) == least ? k : place;
-    return place;
 }
 
 template <int K>
@@ -155,28 +114,29 @@ GAPCUT_INLINE std::int32_t choose_label(const double* unary, const SmallNode<K>&
 template <int K>
 GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last,
                                  std::int32_t* labels) {
-    const std::int64_t end = small.later_at.back();
+    const std::int64_t end = small.edges.later_at.back();
     double* const far = small.from_earlier.data();
     for (std::int64_t i = first; i < last; ++i) {
         const double* unary = p.unary.data() + p.unary_at[i];
-        const double* later = small.from_later.data() + small.later_at[i] * kLanes * K;
-        const double* earlier = far + small.earlier_at[i] * kLanes * 2 * K;
+        const double* later = small.from_later.data() + small.edges.later_at[i] * kLanes * K;
+        const double* earlier = far + small.edges.earlier_at[i] * kLanes * 2 * K;
         const std::int64_t n_later = p.forward_at[i + 1] - p.forward_at[i];
         const std::int64_t n_earlier = p.backward_at[i + 1] - p.backward_at[i];
         SmallNode<K> node;
         add_slots<K>(later, K, n_later, node.from_later);
-        node.add_earlier_and_chosen(earlier, n_earlier);
+        add_slots<K>(earlier, 2 * K, n_earlier, node.from_earlier);
+        add_slots<K>(earlier + K, 2 * K, n_earlier, node.chosen);
         NodeValue value;
         value.add(node.finish(unary, static_cast<double>(n_later + n_earlier + 1), p.share[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
         const std::int32_t label = labels[i] = choose_label<K>(unary, node, s);
 
         Lanes sum = fill(0.0), absolute = fill(0.0);
-        for (std::int64_t g = small.later_at[i]; g < small.later_at[i + 1]; ++g, later += kLanes * K) {
+        for (std::int64_t g = small.edges.later_at[i]; g < small.edges.later_at[i + 1]; ++g, later += kLanes * K) {
             if (g + kGroupsAhead < end)
                 GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                    prefetch<1>(far + std::int64_t{small.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
-            const double* tables = small.later_tables.data() + g * kLanes * K * K;
+                    prefetch<1>(far + std::int64_t{small.edges.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
+            const double* tables = small.edges.later_tables.data() + g * kLanes * K * K;
             Lanes got[K], sent[2 * K];
             read_slots<K>(later, K, got);
             const Lanes least = messages_of<K>(node.own, got, tables, sent);
@@ -184,7 +144,7 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
             GAPCUT_UNROLL for (int l = 0; l < K; ++l) sent[K + l] = load(tables + (label * K + l) * kLanes);
             double* slots[4];
             GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                slots[e] = far + std::int64_t{small.later_to[g * kLanes + e]} * 2 * K;
+                slots[e] = far + std::int64_t{small.edges.later_to[g * kLanes + e]} * 2 * K;
             write_slots<2 * K>(sent, slots);
         }
         if (!add_constants(value, sum, absolute, n_later)) return void(s.infeasible = true);
@@ -197,22 +157,22 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
                                   std::int64_t last) {
     double* const far = small.from_later.data();
     for (std::int64_t i = last - 1; i >= first; --i) {
-        const double* earlier = small.from_earlier.data() + small.earlier_at[i] * kLanes * 2 * K;
+        const double* earlier = small.from_earlier.data() + small.edges.earlier_at[i] * kLanes * 2 * K;
         const std::int64_t n_later = p.forward_at[i + 1] - p.forward_at[i];
         const std::int64_t n_earlier = p.backward_at[i + 1] - p.backward_at[i];
         SmallNode<K> node;
-        add_slots<K>(far + small.later_at[i] * kLanes * K, K, n_later, node.from_later);
+        add_slots<K>(far + small.edges.later_at[i] * kLanes * K, K, n_later, node.from_later);
         add_slots<K>(earlier, 2 * K, n_earlier, node.from_earlier);
         NodeValue value;
         value.add(node.finish(p.unary.data() + p.unary_at[i], static_cast<double>(n_later + n_earlier + 1), p.share[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
 
         Lanes sum = fill(0.0), absolute = fill(0.0);
-        for (std::int64_t g = small.earlier_at[i]; g < small.earlier_at[i + 1]; ++g, earlier += kLanes * 2 * K) {
-            const double* tables = small.earlier_tables.data() + g * kLanes * K * K;
+        for (std::int64_t g = small.edges.earlier_at[i]; g < small.edges.earlier_at[i + 1]; ++g, earlier += kLanes * 2 * K) {
+            const double* tables = small.edges.earlier_tables.data() + g * kLanes * K * K;
             if (g >= kGroupsAhead) {
                 GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                    prefetch<1>(far + std::int64_t{small.earlier_to[(g - kGroupsAhead) * kLanes + e]} * K, K);
+                    prefetch<1>(far + std::int64_t{small.edges.earlier_to[(g - kGroupsAhead) * kLanes + e]} * K, K);
                 prefetch(tables - kGroupsAhead * kLanes * K * K, kLanes * K * K);
             }
             Lanes got[K], sent[K];
@@ -221,7 +181,7 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
             sum = sum + least, absolute = absolute + magnitude(least);
             double* slots[4];
             GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                slots[e] = far + std::int64_t{small.earlier_to[g * kLanes + e]} * K;
+                slots[e] = far + std::int64_t{small.edges.earlier_to[g * kLanes + e]} * K;
             write_slots<K>(sent, slots);
         }
         if (!add_constants(value, sum, absolute, n_earlier)) return void(s.infeasible = true);
@@ -233,10 +193,7 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
 
 GAPCUT_HOT void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
                                     std::int64_t last, std::vector<std::int32_t>& labels) {
-    switch (small.labels) {
-        case 2: return forward_nodes<2>(small, p, s, first, last, labels.data());
-        case 3: return forward_nodes<3>(small, p, s, first, last, labels.data());
-        case 4: return forward_nodes<4>(small, p, s, first, last, labels.data());
+    switch (small.edges.labels) {
         case 5: return forward_nodes<5>(small, p, s, first, last, labels.data());
         case 6: return forward_nodes<6>(small, p, s, first, last, labels.data());
         default: return forward_nodes<7>(small, p, s, first, last, labels.data());
@@ -245,10 +202,7 @@ GAPCUT_HOT void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& 
 
 GAPCUT_HOT void small_backward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
                                      std::int64_t last) {
-    switch (small.labels) {
-        case 2: return backward_nodes<2>(small, p, s, first, last);
-        case 3: return backward_nodes<3>(small, p, s, first, last);
-        case 4: return backward_nodes<4>(small, p, s, first, last);
+    switch (small.edges.labels) {
         case 5: return backward_nodes<5>(small, p, s, first, last);
         case 6: return backward_nodes<6>(small, p, s, first, last);
         default: return backward_nodes<7>(small, p, s, first, last);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "gapcut/infer/few_sweep.hpp"
 #include "gapcut/infer/small_sweep.hpp"
 #include "gapcut/infer/soft_sweep.hpp"
 #include "gapcut/infer/sweep.hpp"
@@ -40,7 +41,9 @@ public:
         std::vector<std::int64_t> starts;
         const auto order = node_order(reduced_, settings.order, starts);
         packed_ = Packed::arrange(reduced_, order);
-        if (SmallPacked::fits(packed_))
+        if (FewPacked::fits(packed_))
+            few_ = FewPacked::build(reduced_, packed_);
+        else if (SmallPacked::fits(packed_))
             small_ = SmallPacked::build(reduced_, packed_);
         else
             packed_.load(reduced_);
@@ -85,10 +88,10 @@ public:
         }
         const auto leaves = [&](const Run& run) { return run.stuck && !run.done && !stopped_; };
         if (!settings_.escape || std::none_of(runs_.begin(), runs_.end(), leaves)) return result();
-        if (small_) {  // soft sweeps know the general layout only
+        if (small_ || few_) {  // soft sweeps know the general layout only
             packed_.load(reduced_);
-            small_->hand_over(packed_);
-            small_.reset();
+            small_ ? small_->hand_over(packed_) : few_->hand_over(packed_);
+            small_.reset(), few_.reset();
         }
         for (Run& run : runs_)
             if (leaves(run)) escape(run);
@@ -155,15 +158,23 @@ private:
         return true;
     }
 
+    void sweep_forward(Sweep& s, std::int64_t from, std::int64_t to) {
+        if (few_) return few_forward_sweep(*few_, packed_, s, from, to, current_);
+        if (small_) return small_forward_sweep(*small_, packed_, s, from, to, current_);
+        forward_sweep(packed_, s, from, to, current_);
+    }
+
+    void sweep_backward(Sweep& s, std::int64_t from, std::int64_t to) {
+        if (few_) return few_backward_sweep(*few_, packed_, s, from, to);
+        if (small_) return small_backward_sweep(*small_, packed_, s, from, to);
+        backward_sweep(packed_, s, from, to);
+    }
+
     // One half-sweep; false if stop() struck.
     bool half(Run& run, Sweep& s, bool forward) {
         const bool whole = in_chunks(run, forward, [&](std::int64_t from, std::int64_t to) {
             const auto before = std::chrono::steady_clock::now();
-            if (forward)
-                small_ ? small_forward_sweep(*small_, packed_, s, from, to, current_)
-                       : forward_sweep(packed_, s, from, to, current_);
-            else
-                small_ ? small_backward_sweep(*small_, packed_, s, from, to) : backward_sweep(packed_, s, from, to);
+            forward ? sweep_forward(s, from, to) : sweep_backward(s, from, to);
             seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
             entries_ += static_cast<double>(work_[forward][to] - work_[forward][from]);
             return !s.infeasible;
@@ -257,6 +268,7 @@ private:
     }
 
     std::vector<const Buffer*> message_parts() const {
+        if (few_) return {&few_->slots};
         if (small_) return {&small_->from_later, &small_->from_earlier};
         return {&packed_.messages};
     }
@@ -265,7 +277,8 @@ private:
     const StopTest& stop_;
     Reduction reduced_;
     Packed packed_;
-    std::optional<SmallPacked> small_;  // in place of packed_'s tables and messages
+    std::optional<FewPacked> few_;      // in place of packed_'s tables and messages
+    std::optional<SmallPacked> small_;  // likewise
     std::vector<Run> runs_;
     std::vector<std::int32_t> current_, best_;
     std::array<std::vector<std::int64_t>, 2> work_;  // backward, forward

@@ -32,6 +32,7 @@ GAPCUT_INLINE void store_anywhere(double* p, const Lanes& x) {
 }
 GAPCUT_INLINE Lanes fill(double x) { return Lanes{x, x, x, x}; }
 GAPCUT_INLINE Lanes least(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
+GAPCUT_INLINE Lanes most(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
 GAPCUT_INLINE Lanes magnitude(const Lanes& a) { return a < 0.0 ? -a : a; }
 // where a < b: x, otherwise y
 GAPCUT_INLINE Lanes select_less(const Lanes& a, const Lanes& b, const Lanes& x, const Lanes& y) {
@@ -45,6 +46,20 @@ GAPCUT_INLINE Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c,
 }
 // The last two, then zeros.
 GAPCUT_INLINE Lanes last_two(const Lanes& a) { return __builtin_shufflevector(a, fill(0.0), 2, 3, 4, 5); }
+// The even (odd) lanes of both, taking turns.
+GAPCUT_INLINE Lanes even_lanes(const Lanes& a, const Lanes& b) { return __builtin_shufflevector(a, b, 0, 4, 2, 6); }
+GAPCUT_INLINE Lanes odd_lanes(const Lanes& a, const Lanes& b) { return __builtin_shufflevector(a, b, 1, 5, 3, 7); }
+using TwoLanes = double __attribute__((vector_size(16)));
+GAPCUT_INLINE Lanes load_two(const double* p, const double* q) {
+    const TwoLanes a = *reinterpret_cast<const TwoLanes*>(p), b = *reinterpret_cast<const TwoLanes*>(q);
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3);
+}
+GAPCUT_INLINE void store_first_two(double* p, const Lanes& x) {
+    *reinterpret_cast<TwoLanes*>(p) = __builtin_shufflevector(x, x, 0, 1);
+}
+GAPCUT_INLINE void store_last_two(double* p, const Lanes& x) {
+    *reinterpret_cast<TwoLanes*>(p) = __builtin_shufflevector(x, x, 2, 3);
+}
 // Rows become columns.
 GAPCUT_INLINE void transpose(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
     const Lanes ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), ba = __builtin_shufflevector(a, b, 1, 5, 3, 7);
@@ -75,6 +90,7 @@ inline Lanes select_less(const Lanes& a, const Lanes& b, const Lanes& x, const L
     return each([&](int i) { return a.v[i] < b.v[i] ? x.v[i] : y.v[i]; });
 }
 inline Lanes least(const Lanes& a, const Lanes& b) { return select_less(a, b, a, b); }
+inline Lanes most(const Lanes& a, const Lanes& b) { return select_less(b, a, a, b); }
 inline Lanes magnitude(const Lanes& a) { return each([&](int i) { return a.v[i] < 0.0 ? -a.v[i] : a.v[i]; }); }
 inline Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c, const Lanes& d) {
     const auto low = [](const Lanes& x) {
@@ -85,6 +101,11 @@ inline Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c, const 
     return Lanes{{low(a), low(b), low(c), low(d)}};
 }
 inline Lanes last_two(const Lanes& a) { return Lanes{{a.v[2], a.v[3], 0.0, 0.0}}; }
+inline Lanes even_lanes(const Lanes& a, const Lanes& b) { return Lanes{{a.v[0], b.v[0], a.v[2], b.v[2]}}; }
+inline Lanes odd_lanes(const Lanes& a, const Lanes& b) { return Lanes{{a.v[1], b.v[1], a.v[3], b.v[3]}}; }
+inline Lanes load_two(const double* p, const double* q) { return Lanes{{p[0], p[1], q[0], q[1]}}; }
+inline void store_first_two(double* p, const Lanes& x) { p[0] = x.v[0], p[1] = x.v[1]; }
+inline void store_last_two(double* p, const Lanes& x) { p[0] = x.v[2], p[1] = x.v[3]; }
 inline void transpose(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
     const Lanes rows[4] = {a, b, c, d};
     Lanes* const columns[4] = {&a, &b, &c, &d};

@@ -1,0 +1,44 @@
+// TRW-S where all nodes have the same two to four labels: what travels along an edge is squeezed.
+//
+// A sweep over few labels is bound by memory, so the layout saves bytes. Messages are not negative and one entry is
+// zero, so K - 1 numbers hold one without loss: of two labels M(1) - M(0); of three the entries that are not the (first)
+// zero, and their signs say where it is. Costs of the label chosen at the earlier end go less their minimum, likewise.
+// Four labels fill a cache line as they are.
+//
+// An edge has one slot for both, and it lies at the earlier node: its own slots a node reads and writes in a row, and
+// those of edges to earlier nodes it reads from far away, which can be asked for ahead. (Writing far away instead, as
+// in small_sweep.hpp, moves each cache line twice.)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gapcut/infer/edge_groups.hpp"
+#include "gapcut/infer/packed.hpp"
+#include "gapcut/infer/sweep.hpp"
+
+namespace gapcut::infer {
+
+struct FewPacked {
+    EdgeGroups edges;
+    Buffer slots;          // (later slots + 1, 2, part) messages, costs of the label chosen at the earlier node; last: zero
+    bool forbids = false;  // some entry is +inf
+
+    // Numbers that K entries take.
+    static constexpr std::int64_t part(std::int32_t labels) { return labels < 4 ? labels - 1 : labels; }
+
+    // Whether the layout takes these label counts, and there is memory for it.
+    static bool fits(const Packed& arranged) { return EdgeGroups::fits(arranged, 2, 4); }
+    // Requires fits(arranged).
+    static FewPacked build(const Reduction& reduced, const Packed& arranged);
+
+    // Copies the messages as a forward sweep left them. Requires loaded tables.
+    void hand_over(Packed& packed) const;
+};
+
+// As forward_sweep and backward_sweep; `packed` needs no tables.
+void few_forward_sweep(FewPacked& few, const Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last,
+                       std::vector<std::int32_t>& labels);
+void few_backward_sweep(FewPacked& few, const Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last);
+
+}  // namespace gapcut::infer
