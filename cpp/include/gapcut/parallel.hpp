@@ -1,9 +1,14 @@
-// Threads over independent items (graphs), with one place to look whether the caller wants to stop.
+// Threads over independent items, with one place to look whether the caller wants to stop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 namespace gapcut {
 
@@ -15,10 +20,40 @@ struct Interrupted : std::runtime_error {
 // True when the work should end early (deadline passed, Ctrl-C). Called from the calling thread only. May be empty.
 using StopTest = std::function<bool()>;
 
-// Runs f(item, worker) for every item in [0, count) on up to `threads` threads, the calling thread among them.
-// Items are handed out dynamically, so f must write only to its item's own place (worker in [0, threads) selects
-// scratch memory). Rethrows the first exception of any worker; throws Interrupted when stop() turned true.
-void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t, int)>& f,
-                  const StopTest& stop = {});
+// Threads that stay ready between runs: for loops that share out some tens of microseconds of work many times, where
+// starting threads would cost as much. They wait busily for a moment, then sleep. Owned by one call, used from its thread.
+class Workers {
+public:
+    using Item = std::function<void(std::int64_t item, int worker)>;
+
+    explicit Workers(int threads);  // the calling thread is one of them
+    ~Workers();
+    Workers(const Workers&) = delete;
+    Workers& operator=(const Workers&) = delete;
+
+    int threads() const { return static_cast<int>(pool_.size()) + 1; }
+
+    // Runs f(item, worker) for every item in [0, count), the calling thread among the workers.
+    // Items are handed out dynamically, so f must write only to its item's own place (worker in [0, threads) selects
+    // scratch memory). Rethrows the first exception of any worker; throws Interrupted when stop() turned true.
+    void run(std::int64_t count, const Item& f, const StopTest& stop = {});
+
+private:
+    void serve(int worker);
+    void work(int worker, const StopTest& stop);
+
+    std::vector<std::thread> pool_;
+    std::atomic<std::uint32_t> round_{0}, busy_{0};  // a new round wakes the pool; how many still work on it
+    std::atomic<std::int64_t> next_{0};
+    std::atomic<bool> halt_{false}, interrupted_{false};
+    bool leaving_ = false;
+    std::int64_t count_ = 0;
+    const Item* item_ = nullptr;
+    std::exception_ptr failure_;
+    std::mutex failure_guard_;
+};
+
+// The same once, with up to `threads` threads started for it.
+void parallel_for(std::int64_t count, int threads, const Workers::Item& f, const StopTest& stop = {});
 
 }  // namespace gapcut

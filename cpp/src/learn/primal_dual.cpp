@@ -57,6 +57,7 @@ struct PrimalDual::State {
     const Problem& p;
     PrimalDualSettings settings;
     int threads;
+    std::unique_ptr<Workers> workers;  // while advance() runs
     double unit;  // weights outside = unit * weights inside
     double c = 0.0;
     Metric metric;
@@ -67,7 +68,7 @@ struct PrimalDual::State {
     std::vector<double> w, w_step, w_ahead;   // w, w~ and w- = 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
-    std::vector<double> kappa, moved, right, scratch, history;
+    std::vector<double> kappa, moved, right, history;
     double gamma;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
@@ -98,7 +99,11 @@ struct PrimalDual::State {
     }
 
     void for_shards(std::int64_t count, const std::function<void(std::int64_t)>& f) const {
-        parallel_for(count, threads, [&](std::int64_t shard, int) { f(shard); });
+        const auto item = [&](std::int64_t shard, int) { f(shard); };
+        if (workers)
+            workers->run(count, item);
+        else
+            parallel_for(count, threads, item);
     }
 
     // The s0 at which labels and shares, in their metrics, are equally far from where they began: a step of either brings
@@ -153,6 +158,7 @@ struct PrimalDual::State {
 
     double unary_step();
     double pair_step();
+    double pair_step(std::int64_t label);
     void choose_active();
     void iterate();
     void watch(double residual);
@@ -176,22 +182,28 @@ double PrimalDual::State::unary_step() {
 
 // Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.
 double PrimalDual::State::pair_step() {
-    const auto De = p.edge_dim(), unary = p.unary_size();
-    right.resize(static_cast<std::size_t>(De));
+    const auto K = p.n_labels;
+    std::vector<double> residual(static_cast<std::size_t>(K), 0.0);
+    for_shards(K, [&](std::int64_t k) { residual[k] = pair_step(k); });
+    return std::accumulate(residual.begin(), residual.end(), 0.0);
+}
+
+// The pairs (label, *).
+double PrimalDual::State::pair_step(std::int64_t label) {
+    const auto De = p.edge_dim(), K = std::int64_t{p.n_labels};
+    std::vector<double> linear(static_cast<std::size_t>(De)), change(linear), room;
     double residual = 0.0;
-    for (std::int64_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
-        const auto at = unary + pair * De;
-        metric.pair_gram().multiply(w.data() + at, right.data());
-        for (std::int64_t d = 0; d < De; ++d) right[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
+    for (auto pair = label * K; pair < (label + 1) * K; ++pair) {
+        const auto at = p.unary_size() + pair * De;
+        metric.pair_gram().multiply(w.data() + at, linear.data());
+        for (std::int64_t d = 0; d < De; ++d) linear[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
         std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
-        box_descent(metric.pair_hessian(), right.data(), lower.data() + at, upper.data() + at, settings.sweeps, w_step.data() + at,
-                    scratch);
-        moved.resize(static_cast<std::size_t>(De));
+        box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps, w_step.data() + at, room);
         bool any = false;
-        for (std::int64_t d = 0; d < De; ++d) any |= (moved[d] = w_step[at + d] - w[at + d]) != 0.0;
+        for (std::int64_t d = 0; d < De; ++d) any |= (change[d] = w_step[at + d] - w[at + d]) != 0.0;
         if (!any) continue;
-        metric.pair_gram().multiply(moved.data(), right.data());
-        residual += std::inner_product(moved.begin(), moved.end(), right.begin(), 0.0);
+        metric.pair_gram().multiply(change.data(), linear.data());
+        residual += std::inner_product(change.begin(), change.end(), linear.begin(), 0.0);
     }
     return residual;
 }
@@ -276,6 +288,11 @@ void PrimalDual::set_trade_off(double C) {
 }
 
 void PrimalDual::advance(int iterations, const StopTest& stop) {
+    struct Shift {  // the workers go home whatever happens
+        State& s;
+        explicit Shift(State& state) : s(state) { s.workers = std::make_unique<Workers>(s.threads); }
+        ~Shift() { s.workers.reset(); }
+    } shift(*state_);
     for (int i = 0; i < iterations; ++i) {
         if (stop && stop()) throw Interrupted();
         state_->iterate();

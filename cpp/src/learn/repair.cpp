@@ -12,7 +12,7 @@
 namespace gapcut {
 namespace {
 
-constexpr double kWorthThreads = 2e5;  // as much work as starting threads ten times
+constexpr double kWorthThreads = 2e4;  // as much work as waking the threads ten times
 
 }  // namespace
 
@@ -156,15 +156,15 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, S
     return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
 
-std::vector<std::int64_t> Repair::candidates(const StopTest& stop) {
+std::vector<std::int64_t> Repair::candidates(Workers& workers, const StopTest& stop) {
     constexpr std::int64_t kNodes = 512;
     const auto N = problem_.nodes.rows(), shards = (N + kNodes - 1) / kNodes;
     const auto K = problem_.n_labels;
     std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(shards));
     std::vector<Surveys> surveys(static_cast<std::size_t>(threads_));
     std::vector<std::vector<double>> room(surveys.size());
-    parallel_for(
-        shards, threads_,
+    workers.run(
+        shards,
         [&](std::int64_t shard, int worker) {
             for (auto i = shard * kNodes * K; i < std::min(N, (shard + 1) * kNodes) * K; ++i)
                 if (can_gain(i, surveys[worker], room[worker])) found[shard].push_back(i);
@@ -198,7 +198,7 @@ std::size_t Repair::batch_size() const {
 
 // Surveys the nodes in parallel, then steps one after the other; a node whose neighbour has moved meanwhile is surveyed
 // again. The result is that of one node at a time.
-void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, std::vector<std::int64_t>& again) {
+void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers, std::vector<std::int64_t>& again) {
     const auto K = static_cast<std::size_t>(problem_.n_labels);
     ++batch_;
     surveys_.resize(std::max(surveys_.size(), nodes.size() * K));
@@ -209,7 +209,10 @@ void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, std:
     double work = 0.0;  // arcs of label pairs, in eights of features
     for (const Group& group : nodes) work += static_cast<double>(group.size() * arcs_of(group.front() / problem_.n_labels).size() * K);
     work *= 1.0 + static_cast<double>(problem_.edge_dim()) / 8.0;
-    parallel_for(std::ssize(nodes), work < kWorthThreads ? 1 : threads_, survey);
+    if (work < kWorthThreads)
+        for (std::int64_t i = 0; i < std::ssize(nodes); ++i) survey(i, 0);
+    else
+        workers.run(std::ssize(nodes), survey);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto node = nodes[i].front() / problem_.n_labels;
         const auto stale = [&](const RepairArc& arc) { return moved_[arc.other] == batch_; };
@@ -234,7 +237,8 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
         raw_[j] *= c_;
         w_[j] = std::clamp(raw_[j], lower_[j], upper_[j]);
     }
-    auto order = candidates(stop);
+    Workers workers(threads_);
+    auto order = candidates(workers, stop);
     steps_ = 0;
     std::mt19937_64 random(seed);
     moved_.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
@@ -245,7 +249,7 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
         std::vector<std::int64_t> again;
         for (std::size_t i = 0; i < nodes.size(); i += batch) {
             if (stop && i / batch % 32 == 0 && stop()) throw Interrupted();
-            improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), worthwhile, again);
+            improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), worthwhile, workers, again);
         }
         steps_ += std::ssize(order);
         std::ranges::sort(again);

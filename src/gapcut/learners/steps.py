@@ -32,6 +32,9 @@ CUT_WITHIN = 2.0
 LONGEST = 400
 """Iterations between two certificates, at most."""
 
+MIXTURE_GAIN = 0.03
+"""What mixing two dual points must gain, in shares of the gap, to be worth a repair."""
+
 PATIENCE = 6
 """Certificates without progress after which the steps are taken to have met their precision."""
 
@@ -104,6 +107,16 @@ class Schedule:
         return self.progress[-1] > 0.9 * self.progress[-1 - PATIENCE]
 
 
+@dataclass(frozen=True)
+class DualPoint:
+    """Relaxed ``labels`` (N, K), the mean ``plane`` (dim,) and ``loss`` they give, and the dual ``value`` of both."""
+
+    labels: NDArray[np.float32]
+    plane: NDArray[np.float64]
+    loss: float
+    value: float
+
+
 class Steps:
     """The native state and the certificates made from it."""
 
@@ -120,7 +133,7 @@ class Steps:
         self.problem = problem
         self.schedule = Schedule(began=self.state.iterations)
         self.working_set = WorkingSet(problem, qp_solver("dual"), 1e-9)
-        self.best_labels: NDArray[np.float32] | None = None
+        self.best: DualPoint | None = None
         self.broken = False
 
     def set_trade_off(self, C: float) -> None:
@@ -159,10 +172,10 @@ class Steps:
         weights = self.problem.clamp(weights)
         self._bound_upper(session, weights)
         reached = self.prove_lower(session, labels)
-        raw = (bounds.upper - reached) / bounds.upper if bounds.upper > 0.0 else 0.0
+        raw = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.wait(now, raw, target, schedule.raw)
         if not session.target_met and self._worth_mending(session, raw, wait):
-            self.prove_lower(session, self._mend(session, labels))
+            self._mend(session, labels)
             gap = bounds.relative_gap
             predicted = schedule.wait(now, gap, target, schedule.mended)
             wait = min(wait, predicted)
@@ -198,16 +211,16 @@ class Steps:
         session.bounds.offer_primal(weights, total, session.oracle.exact)
         self.working_set.add(total.plane, total.loss)
 
-    def prove_lower(self, session: Session, labels: NDArray[np.float32]) -> float:
-        """Offers the dual point of relaxed labels, one plane a graph, all of one weight; returns its value."""
+    def prove_lower(self, session: Session, labels: NDArray[np.float32]) -> DualPoint:
+        """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
         core, C = self.problem.core, self.problem.C
         plane, loss = _core.relaxed_plane(core, labels, self.settings.n_threads, session.clock.left)
         self.working_set.add(plane, loss)
         session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs)
-        value = float(C * loss - self.problem.conjugate(C * plane))
-        if self.best_labels is None or value > self.schedule.best_dual:
-            self.schedule.best_dual, self.best_labels = value, labels
-        return value
+        point = DualPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)))
+        if self.best is None or point.value > self.best.value:
+            self.best, self.schedule.best_dual = point, point.value
+        return point
 
     def _worth_mending(self, session: Session, raw: float, wait: float) -> bool:
         if not self.settings.repair or wait < REPAIR_COST:
@@ -217,12 +230,41 @@ class Steps:
         due = self.state.iterations - self.schedule.began >= self.schedule.mend_by
         return raw < 18.0 * target or settled or due
 
-    def _mend(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _mend(self, session: Session, labels: NDArray[np.float32]) -> None:
+        """Repairs the labels, and once more a mixture of them and the best so far where that proves more than either:
+        the errors of both are of one kind but not the same, and D is concave.
+        """
+        before = self.best
+        mended = self.prove_lower(session, self._repaired(session, labels))
+        if before is None or session.target_met:
+            return
+        mixture = self._mixture(before, mended, session.clock.left)
+        if mixture is not None:
+            self.prove_lower(session, self._repaired(session, mixture))
+
+    def _repaired(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         worthwhile = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed = self.settings.seed + session.passes
         sweeps, left = self.settings.repair_sweeps, session.clock.left
         core, C = self.problem.core, self.problem.C
         return self.mender.run(core, labels, C, sweeps, worthwhile, seed, left)
+
+    def _mixture(self, one: DualPoint, two: DualPoint, left: float | None) -> NDArray[np.float32] | None:
+        """The convex combination whose planes prove most, if that is a better bound by ``MIXTURE_GAIN`` of what lacks;
+        that of the labels proves no less.
+        """
+        problem = self.problem
+        planes, losses = np.stack([one.plane, two.plane]), np.array([one.loss, two.loss])
+        solved = qp_solver("dual").solve(
+            planes, losses, problem.C, problem.lower, problem.upper, tolerance=1e-6, time_left=left
+        )
+        best, share = max(one.value, two.value), solved.alpha / problem.C
+        if solved.value - best < MIXTURE_GAIN * (self.schedule.last_upper - best):
+            return None
+        if share.sum() < 0.5:  # the true labels would prove more than both
+            return (one if one.value > two.value else two).labels
+        first = np.float32(share[0] / share.sum())
+        return np.clip(first * one.labels + (1 - first) * two.labels, 0.0, 1.0)
 
     def state_arrays(self) -> dict[str, Any]:
         """A copy of the native state."""
@@ -231,8 +273,8 @@ class Steps:
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and plain numbers from which :meth:`restore` goes on."""
         arrays = self.state_arrays()
-        if self.best_labels is not None:
-            arrays["best_labels"] = self.best_labels
+        if self.best is not None:
+            arrays["best_labels"] = self.best.labels
         return arrays, asdict(self.schedule)
 
     def restore(self, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:

@@ -70,12 +70,12 @@ private:
     // Both return the gain the model promises.
     double improve(std::int64_t coordinate, Surveys& s);
     double move(std::int64_t coordinate, const Slope& slope, double limit, Survey& s);
-    void improve_batch(std::span<const Group> nodes, double worthwhile, std::vector<std::int64_t>& again);
+    void improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers, std::vector<std::int64_t>& again);
     std::size_t batch_size() const;
     repair::Blocks blocks() const;
     repair::Weights weights();
     double node_score(std::int64_t node, int label) const;
-    std::vector<std::int64_t> candidates(const StopTest& stop);
+    std::vector<std::int64_t> candidates(Workers& workers, const StopTest& stop);
 
     const Problem& problem_;
     int threads_;
