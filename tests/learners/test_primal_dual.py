@@ -9,6 +9,8 @@ import pytest
 
 from gapcut import Graph, GraphSet, _core
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.session import Session
+from gapcut.learners.steps import Steps
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
 from optimum import enumerated_optimum, objective
@@ -121,6 +123,27 @@ def test_steps_follow_what_was_travelled_and_a_snapshot_keeps_them():
     for state in (balanced, again):
         state.advance(100)
     assert np.array_equal(balanced.weights(), again.weights())
+
+
+def test_a_mixture_of_dual_points_proves_no_less_than_either():
+    rng = np.random.default_rng(13)
+    mixed = 0
+    for _ in range(60):
+        problem, _, labels = tiny_problem(rng, n_graphs=3, C=3.0)
+        steps = Steps(PrimalDual(), problem)
+        session = Session(problem, CutOracle(problem), Limits(gap=1e-3))
+        truth = one_hot(np.concatenate(labels), problem.n_labels)
+        one, two = (
+            steps.prove_lower(session, (0.9 * truth + 0.1 * rng.random(truth.shape)).astype(np.float32))
+            for _ in range(2)
+        )
+        mixture = steps._mixture(one, two, None)
+        mixed += not (np.array_equal(mixture, one.labels) or np.array_equal(mixture, two.labels))
+        assert mixture.min() >= 0.0
+        assert mixture.max() <= 1.0
+        value = steps.prove_lower(session, mixture).value
+        assert value >= max(one.value, two.value) - 1e-5 * (1.0 + abs(value))
+    assert mixed >= 5
 
 
 def test_every_true_labeling_is_a_dual_point_below_the_optimum():

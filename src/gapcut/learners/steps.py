@@ -26,14 +26,14 @@ GROWTH = 1.4
 REPAIR_COST = 40
 """Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
 
-CUT_WITHIN = 2.0
+CUT_WITHIN = 1.25
 """Gap, in targets, within which the exact cut is asked for a better upper end than the arc shares prove."""
+
+CUT_ARCS = 20_000_000
+"""Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
 
 LONGEST = 400
 """Iterations between two certificates, at most."""
-
-MIXTURE_GAIN = 0.03
-"""What mixing two dual points must gain, in shares of the gap, to be worth a repair."""
 
 PATIENCE = 6
 """Certificates without progress after which the steps are taken to have met their precision."""
@@ -182,13 +182,19 @@ class Steps:
             schedule.mended, schedule.mend_by = (now, gap), 2 * max(now, 2 * REPAIR_COST)
             if predicted < math.inf:
                 schedule.mend_by = min(schedule.mend_by, now + math.ceil(max(REPAIR_COST, predicted)))
-        if target < bounds.relative_gap <= CUT_WITHIN * target or self.settings.always_cut:
+        if self._cut_decides(bounds.relative_gap, target):
             self.prove_upper(session, weights, self.state)
         schedule.raw = (now, raw)
         schedule.last_upper = bounds.upper
         schedule.progress.append(bounds.upper - schedule.best_dual)
         schedule.next(now, wait)
         session.record(self.state.active_pairs)
+
+    def _cut_decides(self, gap: float, target: float) -> bool:
+        if self.settings.always_cut:
+            return True
+        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
+        return target < gap <= CUT_WITHIN * target and largest * self.state.active_pairs <= CUT_ARCS
 
     def _bound_upper(self, session: Session, weights: NDArray[np.float64]) -> None:
         """The upper end from the shares of the arcs: one pass over them, whatever the cut would have to do."""
@@ -231,16 +237,15 @@ class Steps:
         return raw < 18.0 * target or settled or due
 
     def _mend(self, session: Session, labels: NDArray[np.float32]) -> None:
-        """Repairs the labels, and once more a mixture of them and the best so far where that proves more than either:
-        the errors of both are of one kind but not the same, and D is concave.
+        """Repairs the labels; where that is not enough, once more a mixture of them and the best so far: the errors of
+        both are of one kind but not the same, and D is concave.
         """
         before = self.best
         mended = self.prove_lower(session, self._repaired(session, labels))
         if before is None or session.target_met:
             return
         mixture = self._mixture(before, mended, session.clock.left)
-        if mixture is not None:
-            self.prove_lower(session, self._repaired(session, mixture))
+        self.prove_lower(session, self._repaired(session, mixture))
 
     def _repaired(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         worthwhile = 0.1 * session.limits.gap * session.bounds.upper / labels.size
@@ -249,18 +254,14 @@ class Steps:
         core, C = self.problem.core, self.problem.C
         return self.mender.run(core, labels, C, sweeps, worthwhile, seed, left)
 
-    def _mixture(self, one: DualPoint, two: DualPoint, left: float | None) -> NDArray[np.float32] | None:
-        """The convex combination whose planes prove most, if that is a better bound by ``MIXTURE_GAIN`` of what lacks;
-        that of the labels proves no less.
-        """
+    def _mixture(self, one: DualPoint, two: DualPoint, left: float | None) -> NDArray[np.float32]:
+        """The convex combination whose planes prove most; that of the labels proves no less."""
         problem = self.problem
         planes, losses = np.stack([one.plane, two.plane]), np.array([one.loss, two.loss])
         solved = qp_solver("dual").solve(
             planes, losses, problem.C, problem.lower, problem.upper, tolerance=1e-6, time_left=left
         )
-        best, share = max(one.value, two.value), solved.alpha / problem.C
-        if solved.value - best < MIXTURE_GAIN * (self.schedule.last_upper - best):
-            return None
+        share = solved.alpha / problem.C
         if share.sum() < 0.5:  # the true labels would prove more than both
             return (one if one.value > two.value else two).labels
         first = np.float32(share[0] / share.sum())
