@@ -182,7 +182,9 @@ def test_check_confirms_a_true_claim(folder, run):
     claimed, again = report["claimed"], report["recomputed"]
     assert report["verdict"] == "holds"
     assert report["same_data"]
-    assert again["upper"] == pytest.approx(claimed["upper"], rel=1e-9)
+    # the claim may rest on the shares of the arcs; the check makes the exact cut, which proves as much or more
+    assert claimed["lower"] <= again["upper"] * (1.0 + 1e-9)
+    assert again["upper"] <= claimed["upper"] * (1.0 + 1e-9)
     assert again["lower"] >= claimed["lower"] * (1 - 1e-9)
     code, out, _ = run("check", folder / "m.gapcut", folder / "train.npz")
     assert code == 0

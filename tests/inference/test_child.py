@@ -54,7 +54,8 @@ def test_interrupt_kills_the_child(tasks: Path) -> None:
         f"    open({str(tasks / 'pid')!r}, 'w').write(str(os.getpid()))\n    time.sleep(60)\n    return {{}}\n"
     )
     script = (
-        "import pathlib\nfrom gapcut.inference.external import child\n"
+        "import pathlib, signal\nfrom gapcut.inference.external import child\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a test run in the background ignores it
         f"child.HERE = pathlib.Path({str(tasks)!r})\n"
         "child.run_child('sleep', {}, None)\n"
     )
