@@ -112,7 +112,7 @@ def _parts(edges: int, seed: int, repeat: int) -> tuple[float, ...]:
         median_of(lambda: steps.state.slack_bound(problem.core, w), repeat),
         median_of(lambda: oracle.total(w), 1),
         median_of(lambda: oracle.total(w, None, steps.state), repeat),
-        median_of(lambda: steps._mend(session, labels), 1),
+        median_of(lambda: steps._repaired(session, labels), 1),
     )
     return edges * steps.state.active_pairs, oracle.statistics(w)["arcs"], *times
 

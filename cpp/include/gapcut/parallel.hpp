@@ -31,8 +31,6 @@ public:
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    int threads() const { return static_cast<int>(pool_.size()) + 1; }
-
     // Runs f(item, worker) for every item in [0, count), the calling thread among the workers.
     // Items are handed out dynamically, so f must write only to its item's own place (worker in [0, threads) selects
     // scratch memory). Rethrows the first exception of any worker; throws Interrupted when stop() turned true.

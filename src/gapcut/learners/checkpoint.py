@@ -126,6 +126,7 @@ def _identity(steps: Steps) -> dict[str, Any]:
     """What a run must share with its checkpoint; the number of threads is free."""
     settings = asdict(steps.settings)
     shared = {
-        name: settings[name] for name in ("theta", "relax", "gamma", "kappa", "step", "lag", "repair", "seed")
+        name: settings[name]
+        for name in ("theta", "relax", "gamma", "kappa", "step", "balance", "lag", "repair", "seed")
     }
     return {"fingerprint": steps.problem.fingerprint, "C": steps.problem.C, **shared}

@@ -82,7 +82,6 @@ class Schedule:
     began: int = 0
     due: int = FIRST
     last_upper: float = math.inf
-    best_dual: float = -math.inf
     raw: Sequence[float] | None = None
     mended: Sequence[float] | None = None
     mend_by: int = 4 * REPAIR_COST
@@ -186,7 +185,7 @@ class Steps:
             self.prove_upper(session, weights, self.state)
         schedule.raw = (now, raw)
         schedule.last_upper = bounds.upper
-        schedule.progress.append(bounds.upper - schedule.best_dual)
+        schedule.progress.append(bounds.upper - (self.best or reached).value)
         schedule.next(now, wait)
         session.record(self.state.active_pairs)
 
@@ -225,7 +224,7 @@ class Steps:
         session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs)
         point = DualPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)))
         if self.best is None or point.value > self.best.value:
-            self.best, self.schedule.best_dual = point, point.value
+            self.best = point
         return point
 
     def _worth_mending(self, session: Session, raw: float, wait: float) -> bool:
@@ -282,4 +281,3 @@ class Steps:
         """Raises ValueError if the snapshot does not fit the problem. ``best_labels`` must be proven anew."""
         self.state.restore(arrays)
         self.schedule = Schedule(**numbers)
-        self.schedule.best_dual = -math.inf

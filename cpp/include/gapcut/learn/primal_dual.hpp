@@ -24,7 +24,7 @@ struct PrimalDualSettings {
     double relax = 1.8;   // over-relaxation, in (0, 2)
     double gamma = 0.25;  // label steps are divided by gamma * number of active pairs of the label; 1 is provably safe
     double step = 0.06;   // balance of primal and dual steps (s0) to begin with
-    double balance = 0.9;  // then s0 follows what labels and shares have travelled, times this; 0 leaves it
+    double balance = 0.9;  // then s0 follows what labels and weights have travelled, times this; 0 leaves it
     double kappa = 2.0;   // in place of gamma * pairs for the first iterations
     int lag = 5;          // iterations between looks at pairs whose weights are zero
     int sweeps = 10;      // coordinate sweeps of the pairwise weight step

@@ -80,13 +80,13 @@ private:
     const Problem& problem_;
     int threads_;
     std::vector<double> lower_, upper_, free_;  // full coordinates; free: 1 where there is room between the two
-    std::vector<std::int64_t> first_;    // incident edges of a node
-    std::vector<RepairArc> arcs_;      // by node
-    std::vector<double> node_square_;  // |phi_u|^2
-    std::vector<double> z_, raw_, w_;  // labels, W, clamp(W)
-    std::vector<Surveys> surveys_;  // of a batch
-    std::vector<std::vector<double>> room_;
-    std::vector<std::int64_t> moved_;  // the last batch in which a node moved
+    std::vector<std::int64_t> first_;           // of the arcs of a node
+    std::vector<RepairArc> arcs_;               // by node
+    std::vector<double> node_square_;           // |phi_u|^2
+    std::vector<double> z_, raw_, w_;           // labels, W, clamp(W)
+    std::vector<Surveys> surveys_;              // of a batch
+    std::vector<std::vector<double>> room_;     // of a thread, for prepare()
+    std::vector<std::int64_t> moved_;           // the last batch in which a node moved
     std::int64_t batch_ = 0;
     double c_ = 0.0;
     std::int64_t steps_ = 0;
