@@ -5,8 +5,6 @@
 
 namespace gapcut::bindings {
 
-void bind_errors(nanobind::module_& m) {
-    nanobind::exception<Interrupted>(m, "Interrupted", PyExc_RuntimeError);
-}
+void bind_errors(nanobind::module_& m) { nanobind::exception<Interrupted>(m, "Interrupted", PyExc_RuntimeError); }
 
 }  // namespace gapcut::bindings

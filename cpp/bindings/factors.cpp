@@ -68,13 +68,13 @@ void bind_factors(nb::module_& m) {
     m.def("srmp", &run_srmp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");
     m.def("belief_propagation", &run_bp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "damping"_a, "patience"_a,
-          "tolerance"_a,
-          "labels, infeasible, stopped, sweeps");
-    m.def("factor_icm",
-          [](const Factors& f, const In1<std::int32_t>& start, std::optional<double> time_left) {
-              return local_search(f.graph, start, time_left);
-          },
-          "factors"_a, "start"_a, "time_left"_a.none());
+          "tolerance"_a, "labels, infeasible, stopped, sweeps");
+    m.def(
+        "factor_icm",
+        [](const Factors& f, const In1<std::int32_t>& start, std::optional<double> time_left) {
+            return local_search(f.graph, start, time_left);
+        },
+        "factors"_a, "start"_a, "time_left"_a.none());
     m.def("dead_ends", &run_dead_ends, "factors"_a, "time_left"_a.none(), "largest"_a,
           "(unary entries,) 1 for labels to keep.");
 }

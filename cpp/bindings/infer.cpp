@@ -102,11 +102,12 @@ void bind_infer(nb::module_& m) {
         .def(nb::init<In1<std::int32_t>, In1<std::int64_t>, In1<double>, In1<std::int32_t>, In1<std::int32_t>,
                       In1<std::int64_t>, In1<double>>(),
              "labels"_a, "unary_at"_a, "unary"_a, "tail"_a, "head"_a, "table_at"_a, "tables"_a)
-        .def("terms",
-             [](const PairwiseEnergy& e, const In1<std::int32_t>& labels) {
-                 return to_array(infer::terms(e.view, span(labels)));
-             },
-             "labels"_a)
+        .def(
+            "terms",
+            [](const PairwiseEnergy& e, const In1<std::int32_t>& labels) {
+                return to_array(infer::terms(e.view, span(labels)));
+            },
+            "labels"_a)
         .def("independent_bound",
              [](const PairwiseEnergy& e) {
                  const nb::gil_scoped_release release;
@@ -116,10 +117,13 @@ void bind_infer(nb::module_& m) {
 
     using Trws = infer::TrwsResult;
     nb::class_<Trws>(m, "TrwsResult", "What message passing found and proved.")
-        .def_prop_ro("labels", [](const Trws& t) { return copy(t.labels); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "labels", [](const Trws& t) { return copy(t.labels); }, nb::rv_policy::move)
         .def_prop_ro("bound", [](const Trws& t) { return t.bound; })
-        .def_prop_ro("component", [](const Trws& t) { return copy(t.component); }, nb::rv_policy::move)
-        .def_prop_ro("component_bound", [](const Trws& t) { return copy(t.component_bound); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "component", [](const Trws& t) { return copy(t.component); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "component_bound", [](const Trws& t) { return copy(t.component_bound); }, nb::rv_policy::move)
         .def_prop_ro("sweeps", [](const Trws& t) { return t.sweeps; })
         .def_prop_ro("soft_sweeps", [](const Trws& t) { return t.soft_sweeps; })
         .def_prop_ro("half_sweep_entries", [](const Trws& t) { return t.half_sweep_entries; })
@@ -128,20 +132,24 @@ void bind_infer(nb::module_& m) {
 
     nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")
         .def(nb::init<const PairwiseEnergy&, const In1<std::uint8_t>&>(), "energy"_a, "keep"_a, nb::keep_alive<1, 2>())
-        .def_prop_ro("core", [](const Reduction& r) { return copy(r.reduced.core()); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "core", [](const Reduction& r) { return copy(r.reduced.core()); }, nb::rv_policy::move)
         .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
         .def("pairs", &Reduction::pairs)
         .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")
-        .def("complete", [](const Reduction& r, const In1<std::int32_t>& labels) { return to_array(r.complete(labels)); },
-             "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
+        .def(
+            "complete",
+            [](const Reduction& r, const In1<std::int32_t>& labels) { return to_array(r.complete(labels)); },
+            "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
 
     m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "escape"_a = false);
-    m.def("icm",
-          [](const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {
-              return local_search(e.view, start, time_left);
-          },
-          "energy"_a, "start"_a, "time_left"_a.none());
+    m.def(
+        "icm",
+        [](const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {
+            return local_search(e.view, start, time_left);
+        },
+        "energy"_a, "start"_a, "time_left"_a.none());
     m.def("pairwise_tables", &pairwise, "edges"_a, "weights"_a, "(E, K, K): -sum_d phi_d(e) W[:, :, d].");
     m.def("unary_tables", &unary, "nodes"_a, "weights"_a, "(V, K): -X W'.");
 }

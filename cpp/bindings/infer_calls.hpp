@@ -23,14 +23,16 @@ auto until(std::optional<double> time_left, F&& f) {
 template <class E>
 nb::tuple local_search(const E& energy, const In1<std::int32_t>& start, std::optional<double> time_left) {
     std::vector<std::int32_t> labels = to_vector(start);
-    infer::IcmResult r = until(time_left, [&](const StopTest& stop) { return infer::icm(energy, std::move(labels), stop); });
+    infer::IcmResult r =
+        until(time_left, [&](const StopTest& stop) { return infer::icm(energy, std::move(labels), stop); });
     return nb::make_tuple(to_array(std::move(r.labels)), r.stopped);
 }
 
 inline infer::TrwsSettings message_settings(int max_sweeps, double tolerance, int patience, double least_progress,
                                             const std::string& order) {
     infer::TrwsSettings out;
-    out.max_sweeps = max_sweeps, out.tolerance = tolerance, out.patience = patience, out.least_progress = least_progress;
+    out.max_sweeps = max_sweeps, out.tolerance = tolerance, out.patience = patience,
+    out.least_progress = least_progress;
     if (order == "breadth-first")
         out.order = infer::NodeOrder::breadth_first;
     else if (order != "index")

@@ -14,7 +14,8 @@
 namespace gapcut::bindings {
 namespace {
 
-nb::tuple evaluate(Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs, std::optional<double> seconds) {
+nb::tuple evaluate(Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs,
+                   std::optional<double> seconds) {
     const auto dim = static_cast<std::size_t>(oracle.problem().dim());
     std::vector<double> planes(graphs.size() * dim), losses(graphs.size()), bounds(graphs.size());
     {
@@ -73,7 +74,8 @@ struct AugmentedGraphs {
         const Problem& p = one_hot.problem();
         if (labels.size() != nodes(graph)) throw std::invalid_argument("one label a node is needed");
         for (std::size_t u = 0; u < labels.size(); ++u)
-            if (labels.data()[u] < 0 || labels.data()[u] >= p.n_labels) throw std::invalid_argument("a label is out of range");
+            if (labels.data()[u] < 0 || labels.data()[u] >= p.n_labels)
+                throw std::invalid_argument("a label is out of range");
         std::vector<double> row(static_cast<std::size_t>(p.dim()));
         const double loss = one_hot.add_plane(graph, labels.data(), row.data());
         return nb::make_tuple(to_array(std::move(row)), loss);
@@ -84,7 +86,8 @@ struct AugmentedGraphs {
         const Problem& p = one_hot.problem();
         const auto K = static_cast<std::size_t>(p.n_labels);
         const auto edges = static_cast<std::size_t>(p.edge_offset[graph + 1] - p.edge_offset[graph]);
-        if (z.shape(0) != nodes(graph) || z.shape(1) != K) throw std::invalid_argument("shares must be (nodes, labels)");
+        if (z.shape(0) != nodes(graph) || z.shape(1) != K)
+            throw std::invalid_argument("shares must be (nodes, labels)");
         if (m && (m->shape(0) != edges || m->shape(1) != K || m->shape(2) != K))
             throw std::invalid_argument("shares of label pairs must be (edges, labels, labels)");
         std::vector<double> row(static_cast<std::size_t>(p.dim()));
@@ -128,10 +131,12 @@ void bind_one_hot(nb::module_& m) {
     m.def("tree_labeler", &tree, "problem"_a, "threads"_a, nb::keep_alive<0, 1>());
     m.def("message_labeler", &message, "problem"_a, "threads"_a, "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "warm"_a, nb::keep_alive<0, 1>());
-    nb::class_<AugmentedGraphs>(m, "AugmentedGraphs", "Graphs of the one-hot problem as energies, and planes of their labelings.")
+    nb::class_<AugmentedGraphs>(m, "AugmentedGraphs",
+                                "Graphs of the one-hot problem as energies, and planes of their labelings.")
         .def(nb::init<const Problem&>(), "problem"_a, nb::keep_alive<1, 2>())
         .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a, "binary"_a = false,
-             "Unary (V, K), edges (E, 2), tables (E, K, K) to minimise, and what rounding can hide; binary: with the loss of "
+             "Unary (V, K), edges (E, 2), tables (E, K, K) to minimise, and what rounding can hide; binary: with the "
+             "loss of "
              "independent indicators.")
         .def(
             "truth",

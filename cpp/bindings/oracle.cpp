@@ -58,7 +58,8 @@ void bind_oracle(nb::module_& m) {
         .def("evaluate", &evaluate, "weights"_a, "graphs"_a, "seconds"_a.none() = nb::none(),
              "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
         .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(), "start"_a.none() = nb::none(),
-             "Mean plane (dim,), mean loss, mean bound and cut statistics over all graphs. The flow starts from the arc shares of `start`.")
+             "Mean plane (dim,), mean loss, mean bound and cut statistics over all graphs. The flow starts from the "
+             "arc shares of `start`.")
         .def(
             "labelings",
             [](CutOracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {
@@ -70,7 +71,8 @@ void bind_oracle(nb::module_& m) {
             "weights"_a, "graphs"_a, "The maximisers, V * K bytes a graph.")
         .def("use_persistency", &CutOracle::use_persistency, "on"_a)
         .def("core_network", &core_network, "weights"_a, "graph"_a,
-             "The cuts of one graph as one network, as max_flow takes it: excess (n,), arcs (m, 2), forward (m,), backward (m,).");
+             "The cuts of one graph as one network, as max_flow takes it: excess (n,), arcs (m, 2), forward (m,), "
+             "backward (m,).");
 }
 
 }  // namespace gapcut::bindings

@@ -16,8 +16,8 @@ struct PairwiseEnergy {
     In1<double> tables;
     infer::EnergyView view;
 
-    PairwiseEnergy(In1<std::int32_t> labels_, In1<std::int64_t> unary_at_, In1<double> unary_,
-                   In1<std::int32_t> tail_, In1<std::int32_t> head_, In1<std::int64_t> table_at_, In1<double> tables_)
+    PairwiseEnergy(In1<std::int32_t> labels_, In1<std::int64_t> unary_at_, In1<double> unary_, In1<std::int32_t> tail_,
+                   In1<std::int32_t> head_, In1<std::int64_t> table_at_, In1<double> tables_)
         : labels(std::move(labels_)), unary_at(std::move(unary_at_)), unary(std::move(unary_)), tail(std::move(tail_)),
           head(std::move(head_)), table_at(std::move(table_at_)), tables(std::move(tables_)) {
         view = {span(labels), span(unary_at), span(unary), span(tail), span(head), span(table_at), span(tables)};

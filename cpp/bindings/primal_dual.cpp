@@ -12,7 +12,8 @@ std::span<const float> labels_of(const Problem& p, const In2<float>& z) {
     if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() || static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
         throw std::invalid_argument("relaxed labels must be (nodes, labels)");
     for (std::size_t i = 0; i < z.size(); ++i)
-        if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F)) throw std::invalid_argument("relaxed labels must lie in [0, 1]");
+        if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F))
+            throw std::invalid_argument("relaxed labels must lie in [0, 1]");
     return {z.data(), z.size()};
 }
 
@@ -33,21 +34,23 @@ nb::dict snapshot(const PrimalDual& self) {
     out["active"] = to_array(std::move(s.active));
     out["arcs"] = to_array(std::move(s.arcs));
     out["pace"] = to_array(std::vector<double>{s.gamma, s.step});
-    out["counters"] = to_array(std::vector<std::int64_t>{s.iteration, s.metric_changed, s.safe_since, s.since_trade_off});
+    out["counters"] =
+        to_array(std::vector<std::int64_t>{s.iteration, s.metric_changed, s.safe_since, s.since_trade_off});
     return out;
 }
 
 template <class T>
 std::vector<T> entry(const nb::dict& d, const char* name) {
     In1<T> array;
-    if (!d.contains(name) || !nb::try_cast(d[name], array)) throw std::invalid_argument(std::string("the snapshot lacks ") + name);
+    if (!d.contains(name) || !nb::try_cast(d[name], array))
+        throw std::invalid_argument(std::string("the snapshot lacks ") + name);
     return to_vector(array);
 }
 
 void restore(PrimalDual& self, const nb::dict& d) {
-    PrimalDualSnapshot s{entry<double>(d, "w"),       entry<double>(d, "w_step"),  entry<double>(d, "pair_gradient"),
-                         entry<double>(d, "kappa"),   entry<double>(d, "history"), entry<float>(d, "z"),
-                         entry<float>(d, "z_step"),   entry<std::int32_t>(d, "active"), entry<float>(d, "arcs")};
+    PrimalDualSnapshot s{entry<double>(d, "w"),     entry<double>(d, "w_step"),       entry<double>(d, "pair_gradient"),
+                         entry<double>(d, "kappa"), entry<double>(d, "history"),      entry<float>(d, "z"),
+                         entry<float>(d, "z_step"), entry<std::int32_t>(d, "active"), entry<float>(d, "arcs")};
     const auto pace = entry<double>(d, "pace");
     const auto counters = entry<std::int64_t>(d, "counters");
     if (pace.size() != 2 || counters.size() != 4) throw std::invalid_argument("the snapshot is of another problem");
@@ -78,41 +81,49 @@ void bind_primal_dual(nb::module_& m) {
         .def_rw("diagonal", &PrimalDualSettings::diagonal);
 
     nb::class_<PrimalDual>(m, "PrimalDual", "State of the primal-dual iteration.")
-        .def("__init__",
-             [](PrimalDual* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, double C,
-                const PrimalDualSettings& settings, int threads) {
-                 if (!p.cliques.empty())
-                     throw std::invalid_argument("learner='primal-dual' takes unary and pairwise terms only, but the problem has "
-                                                 "cliques: use learner='block' (or 'auto')");
-                 new (self) PrimalDual(p, span(lower), span(upper), C, settings, threads);
-             },
-             "problem"_a, "lower"_a, "upper"_a, "C"_a, "settings"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def(
+            "__init__",
+            [](PrimalDual* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, double C,
+               const PrimalDualSettings& settings, int threads) {
+                if (!p.cliques.empty())
+                    throw std::invalid_argument(
+                        "learner='primal-dual' takes unary and pairwise terms only, but the problem has "
+                        "cliques: use learner='block' (or 'auto')");
+                new (self) PrimalDual(p, span(lower), span(upper), C, settings, threads);
+            },
+            "problem"_a, "lower"_a, "upper"_a, "C"_a, "settings"_a, "threads"_a, nb::keep_alive<1, 2>())
         .def("set_trade_off", &PrimalDual::set_trade_off, "C"_a)
-        .def("advance",
-             [](PrimalDual& self, int iterations, std::optional<double> seconds) {
-                 const auto stop = stop_test(seconds);
-                 const nb::gil_scoped_release release;
-                 self.advance(iterations, stop);
-             },
-             "iterations"_a, "seconds"_a.none() = nb::none())
+        .def(
+            "advance",
+            [](PrimalDual& self, int iterations, std::optional<double> seconds) {
+                const auto stop = stop_test(seconds);
+                const nb::gil_scoped_release release;
+                self.advance(iterations, stop);
+            },
+            "iterations"_a, "seconds"_a.none() = nb::none())
         .def("weights", [](const PrimalDual& self) { return to_array(self.weights()); })
-        .def("labels",
-             [](const PrimalDual& self, const Problem& p) {
-                 return to_array(self.labels(), {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
-             },
-             "problem"_a)
-        .def("slack_bound",
-             [](const PrimalDual& self, const Problem& p, const In1<double>& weights, int threads, std::optional<double> seconds) {
-                 SlackBound found;
-                 {
-                     const auto stop = stop_test(seconds);
-                     const nb::gil_scoped_release release;
-                     found = share_bound(p, span(weights), self.shares(), threads, stop);
-                 }
-                 return nb::make_tuple(found.bound, found.rounding);
-             },
-             "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
-             "Proven upper bound of the mean slack at these weights from the arc shares reached, and its part that is rounding.")
+        .def(
+            "labels",
+            [](const PrimalDual& self, const Problem& p) {
+                return to_array(self.labels(),
+                                {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
+            },
+            "problem"_a)
+        .def(
+            "slack_bound",
+            [](const PrimalDual& self, const Problem& p, const In1<double>& weights, int threads,
+               std::optional<double> seconds) {
+                SlackBound found;
+                {
+                    const auto stop = stop_test(seconds);
+                    const nb::gil_scoped_release release;
+                    found = share_bound(p, span(weights), self.shares(), threads, stop);
+                }
+                return nb::make_tuple(found.bound, found.rounding);
+            },
+            "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
+            "Proven upper bound of the mean slack at these weights from the arc shares reached, and its part that is "
+            "rounding.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)
@@ -122,39 +133,42 @@ void bind_primal_dual(nb::module_& m) {
         .def_prop_ro("residual", &PrimalDual::residual);
 
     nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
-        .def("__init__",
-             [](Repair* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, int threads) {
-                 new (self) Repair(p, span(lower), span(upper), threads);
-             },
-             "problem"_a, "lower"_a, "upper"_a, "threads"_a, nb::keep_alive<1, 2>())
-        .def("run",
-             [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double worthwhile,
-                std::uint64_t seed, std::optional<double> seconds) {
-                 const auto labels = labels_of(p, z);
-                 std::vector<float> better;
-                 {
-                     const auto stop = stop_test(seconds);
-                     const nb::gil_scoped_release release;
-                     better = self.run(labels, C, sweeps, worthwhile, seed, stop);
-                 }
-                 return to_array(std::move(better), {z.shape(0), z.shape(1)});
-             },
-             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "worthwhile"_a, "seed"_a, "seconds"_a.none() = nb::none())
+        .def(
+            "__init__",
+            [](Repair* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, int threads) {
+                new (self) Repair(p, span(lower), span(upper), threads);
+            },
+            "problem"_a, "lower"_a, "upper"_a, "threads"_a, nb::keep_alive<1, 2>())
+        .def(
+            "run",
+            [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double worthwhile,
+               std::uint64_t seed, std::optional<double> seconds) {
+                const auto labels = labels_of(p, z);
+                std::vector<float> better;
+                {
+                    const auto stop = stop_test(seconds);
+                    const nb::gil_scoped_release release;
+                    better = self.run(labels, C, sweeps, worthwhile, seed, stop);
+                }
+                return to_array(std::move(better), {z.shape(0), z.shape(1)});
+            },
+            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "worthwhile"_a, "seed"_a, "seconds"_a.none() = nb::none())
         .def_prop_ro("last_steps", &Repair::last_steps);
 
-    m.def("relaxed_plane",
-          [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {
-              const auto labels = labels_of(p, z);
-              RelaxedPlane result;
-              {
-                  const auto stop = stop_test(seconds);
-                  const nb::gil_scoped_release release;
-                  result = relaxed_plane(p, labels, threads, stop);
-              }
-              return nb::make_tuple(to_array(std::move(result.plane)), result.loss);
-          },
-          "problem"_a, "labels"_a, "threads"_a, "seconds"_a.none() = nb::none(),
-          "Mean plane (dim,) and mean loss of relaxed labels (N, K) with m = min(z_u, z_v).");
+    m.def(
+        "relaxed_plane",
+        [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {
+            const auto labels = labels_of(p, z);
+            RelaxedPlane result;
+            {
+                const auto stop = stop_test(seconds);
+                const nb::gil_scoped_release release;
+                result = relaxed_plane(p, labels, threads, stop);
+            }
+            return nb::make_tuple(to_array(std::move(result.plane)), result.loss);
+        },
+        "problem"_a, "labels"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+        "Mean plane (dim,) and mean loss of relaxed labels (N, K) with m = min(z_u, z_v).");
 }
 
 }  // namespace gapcut::bindings

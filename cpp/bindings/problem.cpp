@@ -9,7 +9,8 @@ namespace gapcut::bindings {
 namespace {
 
 RowMatrix dense(const In2<double>& a) {
-    return RowMatrix::from_dense(static_cast<std::int64_t>(a.shape(0)), static_cast<std::int64_t>(a.shape(1)), a.data());
+    return RowMatrix::from_dense(static_cast<std::int64_t>(a.shape(0)), static_cast<std::int64_t>(a.shape(1)),
+                                 a.data());
 }
 
 RowMatrix csr(std::int64_t cols, const In1<std::int64_t>& offsets, const In1<std::int32_t>& columns,
@@ -74,15 +75,21 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("n_cliques", &CliqueGroup::n_cliques)
         .def_prop_ro("n_tuples", &CliqueGroup::n_tuples)
         .def_prop_ro("dim", &CliqueGroup::dim)
-        .def_prop_ro("offset", [](const CliqueGroup& g) { return to_array(std::vector(g.offset)); }, nb::rv_policy::move)
-        .def_prop_ro("tuples", [](const CliqueGroup& g) {
-            return to_array(std::vector(g.tuples), {static_cast<std::size_t>(g.n_tuples()), static_cast<std::size_t>(g.order)});
-        }, nb::rv_policy::move);
+        .def_prop_ro(
+            "offset", [](const CliqueGroup& g) { return to_array(std::vector(g.offset)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "tuples",
+            [](const CliqueGroup& g) {
+                return to_array(std::vector(g.tuples),
+                                {static_cast<std::size_t>(g.n_tuples()), static_cast<std::size_t>(g.order)});
+            },
+            nb::rv_policy::move);
 
     nb::class_<Problem>(m, "Problem", "All training graphs, packed.")
         .def_static("make", &make, "n_labels"_a, "nodes"_a, "edges"_a, "node_offset"_a, "edge_offset"_a, "tail"_a,
                     "head"_a, "labels"_a, "loss"_a, "cliques"_a = std::vector<CliqueGroup>())
-        .def("restrict_to", [](Problem& p, const In1<std::int32_t>& c) { p.restrict_to(to_vector(c)); }, "coordinates"_a)
+        .def(
+            "restrict_to", [](Problem& p, const In1<std::int32_t>& c) { p.restrict_to(to_vector(c)); }, "coordinates"_a)
         .def_prop_ro("n_graphs", &Problem::n_graphs)
         .def_ro("n_labels", &Problem::n_labels)
         .def_prop_ro("node_dim", &Problem::node_dim)
@@ -97,9 +104,12 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("pairwise_end", &Problem::pairwise_end)
         .def_prop_ro("full_dim", &Problem::full_dim)
         .def_prop_ro("dim", &Problem::dim)
-        .def_prop_ro("coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); }, nb::rv_policy::move)
-        .def_prop_ro("node_offset", [](const Problem& p) { return to_array(std::vector(p.node_offset)); }, nb::rv_policy::move)
-        .def_prop_ro("edge_offset", [](const Problem& p) { return to_array(std::vector(p.edge_offset)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "node_offset", [](const Problem& p) { return to_array(std::vector(p.node_offset)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "edge_offset", [](const Problem& p) { return to_array(std::vector(p.edge_offset)); }, nb::rv_policy::move)
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
         .def("nonnegative_columns",
              [](const Problem& p) {

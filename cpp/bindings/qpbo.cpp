@@ -65,7 +65,8 @@ nb::tuple roof_dual(const In2<double>& unary, const In2<std::int32_t>& pairs, co
         throw std::invalid_argument("pairs must be (m, 2) and tables (m, 4)");
     Qpbo q;
     q.reset(static_cast<std::int32_t>(unary.shape(0)));
-    for (std::size_t i = 0; i < unary.shape(0); ++i) q.add_unary(static_cast<std::int32_t>(i), unary(i, 0), unary(i, 1));
+    for (std::size_t i = 0; i < unary.shape(0); ++i)
+        q.add_unary(static_cast<std::int32_t>(i), unary(i, 0), unary(i, 1));
     for (std::size_t p = 0; p < pairs.shape(0); ++p) {
         const std::int32_t i = pairs(p, 0), j = pairs(p, 1);
         if (i < 0 || j < 0 || i == j || static_cast<std::size_t>(std::max(i, j)) >= unary.shape(0))
@@ -91,8 +92,9 @@ nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, con
 
 void bind_qpbo(nb::module_& m) {
     using namespace nb::literals;
-    m.def("roof_dual", &roof_dual, "unary"_a, "pairs"_a, "tables"_a, "start"_a.none(), "time_left"_a.none(),
-          "(n,) int8 labels 0, 1, -1 (unlabelled), (n,) uint8 strong, bound, stopped; tables (m, 4): entry 2 x_i + x_j.");
+    m.def(
+        "roof_dual", &roof_dual, "unary"_a, "pairs"_a, "tables"_a, "start"_a.none(), "time_left"_a.none(),
+        "(n,) int8 labels 0, 1, -1 (unlabelled), (n,) uint8 strong, bound, stopped; tables (m, 4): entry 2 x_i + x_j.");
     m.def("roof_dual_energy", &roof_dual_energy, "energy"_a, "start"_a.none(), "time_left"_a.none(),
           "The same for an energy with at most two labels a node.");
     m.def("expansion", &expansion, "energy"_a, "start"_a, "proposals"_a, "max_rounds"_a, "time_left"_a.none(),

@@ -94,11 +94,17 @@ Out<std::int64_t> group_order(const In1<std::int64_t>& groups, const std::option
 }
 
 Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
-                                const In1<std::int32_t>& left, const In1<std::int32_t>& right, const In1<double>& threshold,
-                                const In2<float>& value, const In2<float>& rows, int n_threads) {
-    const scene::ForestArrays forest{span(root),      span(feature), span(left),
-                                     span(right),     span(threshold), span(value),
-                                     static_cast<std::int64_t>(rows.shape(1)), static_cast<std::int64_t>(value.shape(1))};
+                                const In1<std::int32_t>& left, const In1<std::int32_t>& right,
+                                const In1<double>& threshold, const In2<float>& value, const In2<float>& rows,
+                                int n_threads) {
+    const scene::ForestArrays forest{span(root),
+                                     span(feature),
+                                     span(left),
+                                     span(right),
+                                     span(threshold),
+                                     span(value),
+                                     static_cast<std::int64_t>(rows.shape(1)),
+                                     static_cast<std::int64_t>(value.shape(1))};
     std::vector<float> out(rows.shape(0) * value.shape(1));
     {
         const StopTest stop = stop_test(std::nullopt);
@@ -115,20 +121,23 @@ void bind_scene(nb::module_& m) {
     m.def("forest_distributions", &forest_distributions, nb::arg("root"), nb::arg("feature"), nb::arg("left"),
           nb::arg("right"), nb::arg("threshold"), nb::arg("value"), nb::arg("rows"), nb::arg("n_threads"));
     nb::class_<RadiusGrid>(m, "RadiusGrid")
-        .def("__init__",
-             [](RadiusGrid* self, const In2<double>& xyz, double radius) { new (self) RadiusGrid(span(xyz), radius); },
-             nb::arg("xyz"), nb::arg("radius"))
+        .def(
+            "__init__",
+            [](RadiusGrid* self, const In2<double>& xyz, double radius) { new (self) RadiusGrid(span(xyz), radius); },
+            nb::arg("xyz"), nb::arg("radius"))
         .def_prop_ro("n_points", &RadiusGrid::n_points)
         .def_prop_ro("radius", &RadiusGrid::radius)
-        .def("neighbours",
-             [](const RadiusGrid& grid, std::int64_t point) {
-                 if (point < 0 || point >= grid.n_points()) throw nb::index_error("no such point");
-                 scene::RadiusSearch search(grid);
-                 std::vector<std::int32_t> found;
-                 for (const scene::Neighbour& n : search.around(static_cast<std::int32_t>(point))) found.push_back(n.index);
-                 return to_array(std::move(found));
-             },
-             nb::arg("point"))
+        .def(
+            "neighbours",
+            [](const RadiusGrid& grid, std::int64_t point) {
+                if (point < 0 || point >= grid.n_points()) throw nb::index_error("no such point");
+                scene::RadiusSearch search(grid);
+                std::vector<std::int32_t> found;
+                for (const scene::Neighbour& n : search.around(static_cast<std::int32_t>(point)))
+                    found.push_back(n.index);
+                return to_array(std::move(found));
+            },
+            nb::arg("point"))
         .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
         .def("shape", &shape_within_radius, nb::arg("n_threads"));
     m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));

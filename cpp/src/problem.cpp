@@ -14,7 +14,8 @@ void require(bool ok, const char* what) {
 }
 
 void check_offsets(const std::vector<std::int64_t>& offset, std::int64_t total, const char* what) {
-    require(!offset.empty() && offset.front() == 0 && offset.back() == total && std::is_sorted(offset.begin(), offset.end()),
+    require(!offset.empty() && offset.front() == 0 && offset.back() == total &&
+                std::is_sorted(offset.begin(), offset.end()),
             what);
 }
 
@@ -33,7 +34,8 @@ void check_members(const Problem& p, const CliqueGroup& group) {
             for (std::int32_t i = 0; i < group.order; ++i) {
                 const auto u = group.members_of(c)[i];
                 require(u >= p.node_offset[g] && u < p.node_offset[g + 1], "a clique leaves its graph");
-                for (std::int32_t j = 0; j < i; ++j) require(group.members_of(c)[j] != u, "a clique holds a node twice");
+                for (std::int32_t j = 0; j < i; ++j)
+                    require(group.members_of(c)[j] != u, "a clique holds a node twice");
             }
 }
 
@@ -63,7 +65,8 @@ std::int64_t true_tuple(const Problem& p, const CliqueGroup& group, std::int64_t
     const auto* members = group.members_of(clique);
     for (std::int64_t t = 0; t < group.n_tuples(); ++t) {
         const auto* labels = group.tuple(t);
-        if (std::equal(labels, labels + group.order, members, [&](auto k, auto u) { return p.labels[u] == k; })) return t;
+        if (std::equal(labels, labels + group.order, members, [&](auto k, auto u) { return p.labels[u] == k; }))
+            return t;
     }
     return -1;
 }
@@ -173,7 +176,8 @@ std::vector<std::uint8_t> nonnegative_columns(const Problem& p) {
 namespace {
 
 // Upper bound of |Psi(x,y) - Psi(x,z)|_2 over all z, one graph, whose absolute feature sums are given.
-double graph_radius(const Problem& p, std::int64_t g, const std::vector<std::int32_t>& columns, const double* absolute) {
+double graph_radius(const Problem& p, std::int64_t g, const std::vector<std::int32_t>& columns,
+                    const double* absolute) {
     const auto K = p.n_labels;
     const auto dn = p.node_dim();
     // unary: coordinate (k,d) ranges between minus the negative and the positive part of sum (2 y_uk - 1) phi_d(u)
@@ -181,7 +185,8 @@ double graph_radius(const Problem& p, std::int64_t g, const std::vector<std::int
     for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u)
         for (int k = 0; k < K; ++k) {
             const double sign = p.labels[u] == k ? 1.0 : -1.0;
-            p.nodes.for_row(u, [&](std::int32_t d, double x) { (sign * x > 0 ? up : down)[k * dn + d] += std::abs(x); });
+            p.nodes.for_row(u,
+                            [&](std::int32_t d, double x) { (sign * x > 0 ? up : down)[k * dn + d] += std::abs(x); });
         }
     double square = 0.0;
     for (std::int64_t j = 0; j < K * dn; ++j)

@@ -6,7 +6,8 @@ namespace gapcut {
 namespace {
 
 bool worth_compressing(std::int64_t nonzero, std::int64_t rows, std::int64_t cols) {
-    return static_cast<double>(nonzero) < RowMatrix::kSparseBelow * static_cast<double>(rows) * static_cast<double>(cols);
+    return static_cast<double>(nonzero) <
+           RowMatrix::kSparseBelow * static_cast<double>(rows) * static_cast<double>(cols);
 }
 
 }  // namespace

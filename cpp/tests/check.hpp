@@ -20,15 +20,15 @@ struct Register {
 
 }  // namespace gapcut::testing
 
-#define GAPCUT_TEST(name)                                                       \
-    static void name();                                                         \
-    static const ::gapcut::testing::Register register_##name(#name, &name);     \
+#define GAPCUT_TEST(name)                                                   \
+    static void name();                                                     \
+    static const ::gapcut::testing::Register register_##name(#name, &name); \
     static void name()
 
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            std::printf("  %s:%d: failed: %s\n", __FILE__, __LINE__, #condition);              \
-            ++::gapcut::testing::failures();                                                   \
-        }                                                                                      \
+#define CHECK(condition)                                                          \
+    do {                                                                          \
+        if (!(condition)) {                                                       \
+            std::printf("  %s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            ++::gapcut::testing::failures();                                      \
+        }                                                                         \
     } while (false)

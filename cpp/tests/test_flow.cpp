@@ -72,7 +72,8 @@ GAPCUT_TEST(closure_with_cliques_equals_enumeration) {
         const auto score = [&](unsigned z) {
             double sum = value(a, {}, z);
             for (std::size_t c = 0; c < cliques.size(); ++c)
-                if (std::ranges::all_of(cliques[c], [&](std::int32_t i) { return (z >> i & 1U) != 0; })) sum += gains[c];
+                if (std::ranges::all_of(cliques[c], [&](std::int32_t i) { return (z >> i & 1U) != 0; }))
+                    sum += gains[c];
             return sum;
         };
         double best = 0.0;

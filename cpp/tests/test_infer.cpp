@@ -218,8 +218,8 @@ GAPCUT_TEST(icm_never_worsens) {
 }
 
 GAPCUT_TEST(tables_are_minus_the_products) {
-    const double features[] = {1.0, 0.0, 2.0, 0.5, 3.0, 0.0};                            // (2, 3)
-    const double weights[] = {1, 0, 0, 0, 2, 0, 0, 0, 0, 4, 0, -1};                      // (2, 2, 3)
+    const double features[] = {1.0, 0.0, 2.0, 0.5, 3.0, 0.0};        // (2, 3)
+    const double weights[] = {1, 0, 0, 0, 2, 0, 0, 0, 0, 4, 0, -1};  // (2, 2, 3)
     const auto t = pairwise_tables(RowMatrix::from_dense(2, 3, features), 2, weights);
     const double expected[] = {-1.0, 0.0, 0.0, -2.0, -0.5, -6.0, 0.0, -2.0};
     CHECK(std::equal(t.begin(), t.end(), expected, expected + 8));

@@ -26,7 +26,8 @@ std::vector<double> normal(std::mt19937& random, std::int64_t count) {
 }
 
 Box half_open(std::mt19937& random, std::int64_t dim) {
-    Box box{std::vector<double>(static_cast<std::size_t>(dim), -kInf), std::vector<double>(static_cast<std::size_t>(dim), kInf)};
+    Box box{std::vector<double>(static_cast<std::size_t>(dim), -kInf),
+            std::vector<double>(static_cast<std::size_t>(dim), kInf)};
     for (auto& low : box.lower)
         if (random() % 2) low = 0.0;
     return box;
@@ -81,7 +82,8 @@ struct ThreeWays {
         : labels(1 + static_cast<int>(random() % 4)), count(30 + random() % 60), dims(1 + random() % 25),
           problem(lone_nodes(random, labels, count, dims, share)), weight(positive(random, count)),
           factor(positive(random, labels)), inverse_c(std::pow(10.0, static_cast<double>(random() % 5) - 2.0)),
-          dense(problem, weight, UnarySystem::Way::dense, 1), iterative(problem, weight, UnarySystem::Way::iterative, 2),
+          dense(problem, weight, UnarySystem::Way::dense, 1),
+          iterative(problem, weight, UnarySystem::Way::iterative, 2),
           diagonal(problem, weight, UnarySystem::Way::diagonal, 1) {
         for (UnarySystem* system : {&dense, &iterative, &diagonal}) system->update(factor, inverse_c);
     }

@@ -157,8 +157,10 @@ GAPCUT_TEST(roof_duality_stopped_early_stays_valid) {
     f.n = 14;
     for (int i = 0; i < f.n; ++i)
         for (int j = 0; j < i; ++j)
-            f.pairs.push_back({i, j, {static_cast<double>(random() % 9), static_cast<double>(random() % 9),
-                                      static_cast<double>(random() % 9), static_cast<double>(random() % 9)}});
+            f.pairs.push_back({i,
+                               j,
+                               {static_cast<double>(random() % 9), static_cast<double>(random() % 9),
+                                static_cast<double>(random() % 9), static_cast<double>(random() % 9)}});
     double least = 0.0;
     const auto minimisers = f.minimisers(least);
     f.solve(q, {}, [] { return true; });
@@ -201,7 +203,8 @@ GAPCUT_TEST(differences_are_rounded_down) {
     for (int trial = 0; trial < 10000; ++trial) {
         const double a = uniform(random), b = uniform(random) * (trial % 3 == 0 ? 1e6 : trial % 3 == 1 ? 1e-6 : 1.0);
         const double d = difference_below(a, b);
-        CHECK(static_cast<long double>(d) <= static_cast<long double>(a) - static_cast<long double>(b) || sizeof(long double) == 8);
+        CHECK(static_cast<long double>(d) <= static_cast<long double>(a) - static_cast<long double>(b) ||
+              sizeof(long double) == 8);
         CHECK(d >= std::nextafter(a - b, -kInfinity));
     }
     CHECK(difference_below(3.0, 1.0) == 2.0);

@@ -32,7 +32,8 @@ GAPCUT_TEST(eigenvectors_solve_their_equation) {
     for (int trial = 0; trial < 500; ++trial) {
         const double size = std::pow(10.0, trial % 13 - 6);
         Scatter s;
-        for (int i = 0; i < 1 + trial % 5; ++i) s.add({size * normal(random), size * normal(random), size * normal(random)}, 1.0);
+        for (int i = 0; i < 1 + trial % 5; ++i)
+            s.add({size * normal(random), size * normal(random), size * normal(random)}, 1.0);
         const Eigen3 e = eigen(s);
         CHECK(e.values[0] <= e.values[1] && e.values[1] <= e.values[2]);
         const double tolerance = 1e-13 * (s.xx + s.yy + s.zz);

@@ -21,9 +21,10 @@ struct Interrupted : std::runtime_error {
 using StopTest = std::function<bool()>;
 
 // Threads that stay ready between runs: for loops that share out some tens of microseconds of work many times, where
-// starting threads would cost as much. They wait busily for a moment, then sleep. Owned by one call, used from its thread.
+// starting threads would cost as much. They wait busily for a moment, then sleep. Owned by one call, used from its
+// thread.
 class Workers {
-public:
+  public:
     using Item = std::function<void(std::int64_t item, int worker)>;
 
     explicit Workers(int threads);  // the calling thread is one of them
@@ -36,7 +37,7 @@ public:
     // scratch memory). Rethrows the first exception of any worker; throws Interrupted when stop() turned true.
     void run(std::int64_t count, const Item& f, const StopTest& stop = {});
 
-private:
+  private:
     void serve(int worker);
     void work(int worker, const StopTest& stop);
 

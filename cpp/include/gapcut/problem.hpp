@@ -2,9 +2,9 @@
 // weights exist.
 //
 // Weights. The full weight vector is [unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group], row-major,
-// full_dim() long. Learners and oracles exchange the compact vector instead: the dim() coordinates that can differ from zero. `slot` maps a full
-// coordinate to its compact place, or to -1 where the weight is zero by the domain (formulation, section 4: a
-// non-negative pairwise coordinate that is zero in every true joint feature map).
+// full_dim() long. Learners and oracles exchange the compact vector instead: the dim() coordinates that can differ from
+// zero. `slot` maps a full coordinate to its compact place, or to -1 where the weight is zero by the domain
+// (formulation, section 4: a non-negative pairwise coordinate that is zero in every true joint feature map).
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace gapcut {
 // Terms over `order` nodes each (formulation, section 6): clique (u_1, ..., u_d) scores w_t . phi(u_1, ..., u_d) if its
 // labels are tuple t of the group, and nothing if they are no tuple of it.
 struct CliqueGroup {
-    std::int32_t order = 0;                // d >= 2
-    RowMatrix features;                    // (M, D), all graphs stacked
-    std::vector<std::int64_t> offset;      // n + 1: whose cliques are whose
-    std::vector<std::int32_t> members;     // (M, d) nodes of the stacked set, distinct within a clique
-    std::vector<std::int32_t> tuples;      // (T, d) labels, distinct
+    std::int32_t order = 0;             // d >= 2
+    RowMatrix features;                 // (M, D), all graphs stacked
+    std::vector<std::int64_t> offset;   // n + 1: whose cliques are whose
+    std::vector<std::int32_t> members;  // (M, d) nodes of the stacked set, distinct within a clique
+    std::vector<std::int32_t> tuples;   // (T, d) labels, distinct
 
     std::int64_t n_cliques() const { return features.rows(); }
     std::int64_t dim() const { return features.cols(); }
@@ -32,17 +32,17 @@ struct CliqueGroup {
 };
 
 struct Problem {
-    int n_labels = 0;                          // K >= 1
-    RowMatrix nodes;                           // (N, Dn), all graphs stacked
-    RowMatrix edges;                           // (M, De)
-    std::vector<std::int64_t> node_offset;     // n + 1
-    std::vector<std::int64_t> edge_offset;     // n + 1
-    std::vector<std::int32_t> tail, head;      // (M,) node of the stacked set: edge (u, v) has tail u and head v
-    std::vector<std::int32_t> labels;          // (N,) in [0, K)
-    std::vector<CliqueGroup> cliques;          // any number of groups, of any orders
-    std::vector<double> loss;                  // (N,) lc_u = rho weight_u / (2 sum of weights in its graph), >= 0
-    std::vector<std::int32_t> slot;            // (full_dim(),)
-    std::vector<std::int32_t> coordinates;     // (dim(),) inverse of slot, ascending
+    int n_labels = 0;                       // K >= 1
+    RowMatrix nodes;                        // (N, Dn), all graphs stacked
+    RowMatrix edges;                        // (M, De)
+    std::vector<std::int64_t> node_offset;  // n + 1
+    std::vector<std::int64_t> edge_offset;  // n + 1
+    std::vector<std::int32_t> tail, head;   // (M,) node of the stacked set: edge (u, v) has tail u and head v
+    std::vector<std::int32_t> labels;       // (N,) in [0, K)
+    std::vector<CliqueGroup> cliques;       // any number of groups, of any orders
+    std::vector<double> loss;               // (N,) lc_u = rho weight_u / (2 sum of weights in its graph), >= 0
+    std::vector<std::int32_t> slot;         // (full_dim(),)
+    std::vector<std::int32_t> coordinates;  // (dim(),) inverse of slot, ascending
 
     std::int64_t n_graphs() const { return static_cast<std::int64_t>(node_offset.size()) - 1; }
     std::int64_t node_dim() const { return nodes.cols(); }
@@ -73,7 +73,8 @@ struct Problem {
 std::vector<double> true_feature_sum(const Problem& problem);
 
 // (n, feature_width()): for each graph the sums of |phi_d(u)| over nodes, of |phi_d(u,v)| over edges, and the like over
-// the cliques of each group; they bound every coordinate of every joint feature map and so the rounding of sums over them.
+// the cliques of each group; they bound every coordinate of every joint feature map and so the rounding of sums over
+// them.
 std::vector<double> absolute_feature_sums(const Problem& problem);
 
 // (full_dim(),) the column, of feature_width() ones, that belongs to each weight.

@@ -10,7 +10,7 @@
 namespace gapcut {
 
 class RowMatrix {
-public:
+  public:
     RowMatrix() = default;
 
     // Dense rows, row-major, rows * cols values. Kept dense unless fewer than kSparseBelow of them are non-zero.
@@ -51,7 +51,7 @@ public:
 
     static constexpr double kSparseBelow = 0.4;
 
-private:
+  private:
     static constexpr std::int64_t kShort = 12;  // columns; a call costs more than these
 
     void add_long_row(std::int64_t row, double factor, double* out) const;

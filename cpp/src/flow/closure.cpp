@@ -62,8 +62,9 @@ void Closure::build_adjacency() {
     }
 }
 
-// The variable of a clique joins once all members but one are in: it then passes the gain on to the last. Alone it would
-// have to wait for that one, since its own gain is 0 until then; one more unit for the time being makes up for that.
+// The variable of a clique joins once all members but one are in: it then passes the gain on to the last. Alone it
+// would have to wait for that one, since its own gain is 0 until then; one more unit for the time being makes up for
+// that.
 void Closure::grow_lower() {
     queue_.clear();
     for (const Item& item : items_) ++low_[item.variable];
@@ -129,14 +130,15 @@ void Closure::for_core_pairs(std::int32_t i, F&& f) const {
     for (auto p = first_[node]; p < first_[node + 1]; ++p) {
         const auto [other, share, b] = neighbours_[p];
         if (state_[other] != kOpen || place_[other] <= i || b == 0) continue;
-        const std::int64_t mine = std::clamp<std::int64_t>(std::llrint(static_cast<double>(b) * static_cast<double>(share)), 0, b);
+        const std::int64_t mine =
+            std::clamp<std::int64_t>(std::llrint(static_cast<double>(b) * static_cast<double>(share)), 0, b);
         f(place_[other], mine, b - mine);
     }
 }
 
 // b z_i z_j = c z_i + c' z_j - [c z_i (1 - z_j) + c' z_j (1 - z_i)] with c + c' = b: the bracket is what the cut pays.
-// Where nothing is known of the best split, an even one keeps the residual network symmetric, which saturates fewer arcs
-// than a one-way arc does.
+// Where nothing is known of the best split, an even one keeps the residual network symmetric, which saturates fewer
+// arcs than a one-way arc does.
 void Closure::cut_component() {
     flow_.reset(static_cast<std::int32_t>(member_.size()));
     for (std::int32_t i = 0; i < std::ssize(member_); ++i) {

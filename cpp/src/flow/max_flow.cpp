@@ -118,10 +118,12 @@ bool MaxFlow::grow_one_level() {
 std::int64_t MaxFlow::bottleneck(std::int32_t middle) const {
     std::int64_t amount = arcs_[middle].residual;
     std::int32_t v = arcs_[arcs_[middle].reverse].head;
-    for (; parent_[v] != kTerminal; v = arcs_[parent_[v]].head) amount = std::min(amount, toward_child<Tree::source>(parent_[v]));
+    for (; parent_[v] != kTerminal; v = arcs_[parent_[v]].head)
+        amount = std::min(amount, toward_child<Tree::source>(parent_[v]));
     amount = std::min(amount, excess_[v]);
     v = arcs_[middle].head;
-    for (; parent_[v] != kTerminal; v = arcs_[parent_[v]].head) amount = std::min(amount, toward_child<Tree::sink>(parent_[v]));
+    for (; parent_[v] != kTerminal; v = arcs_[parent_[v]].head)
+        amount = std::min(amount, toward_child<Tree::sink>(parent_[v]));
     return std::min(amount, -excess_[v]);
 }
 
@@ -223,7 +225,8 @@ void MaxFlow::resettle_homeless() {
         if (visit.label == limit) continue;
         for (std::int32_t a = first_[visit.node]; a < first_[visit.node + 1]; ++a) {
             const std::int32_t next = arcs_[a].head, up = arcs_[a].reverse;
-            if (homeless_flag_[next] && distance_[next] == 0 && toward_child<T>(up) > 0) queue(visit.label + 1, next, up);
+            if (homeless_flag_[next] && distance_[next] == 0 && toward_child<T>(up) > 0)
+                queue(visit.label + 1, next, up);
         }
     }
     for (const auto v : homeless_) homeless_flag_[v] = 0;

@@ -7,7 +7,7 @@ namespace gapcut::infer {
 namespace {
 
 class Solver {
-public:
+  public:
     Solver(const FactorGraph& graph, const BpSettings& settings, const StopTest& stop)
         : graph_(graph), settings_(settings), pace_(stop), marginal_(graph), says_(graph),
           heard_(says_.add.size(), 0.0) {
@@ -36,7 +36,7 @@ public:
         return std::move(result_);
     }
 
-private:
+  private:
     bool half(bool forward) {
         for (std::size_t i = 0; i < order_.size(); ++i) {
             if (pace_.struck()) return false;

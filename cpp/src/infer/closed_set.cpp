@@ -27,7 +27,7 @@ Adjacency mirrored(std::int32_t n, const std::vector<std::pair<std::int32_t, std
 // Strongly connected components (Tarjan 1972) without recursion: members() lists the nodes component by component, and
 // no arc leads from a component to a later one.
 class Components {
-public:
+  public:
     explicit Components(const Adjacency& graph)
         : graph_(graph), number_(graph.at.size() - 2, -1), component_(number_.size(), -1), low_(number_.size()) {
         for (std::int32_t v = 0; v < std::ssize(number_); ++v)
@@ -37,7 +37,7 @@ public:
     const std::vector<std::int32_t>& members() const { return members_; }
     std::int32_t of(std::int32_t v) const { return component_[v]; }
 
-private:
+  private:
     struct Frame {
         std::int32_t node;
         std::int64_t arc;

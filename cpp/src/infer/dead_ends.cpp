@@ -7,7 +7,7 @@ namespace gapcut::infer {
 namespace {
 
 class Eliminator {
-public:
+  public:
     Eliminator(const FactorGraph& graph, std::int64_t largest, const StopTest& stop)
         : graph_(graph), largest_(largest), pace_(stop), says_(graph), marginal_(graph) {}
 
@@ -29,7 +29,7 @@ public:
         return std::move(says_.alive);
     }
 
-private:
+  private:
     bool alive(std::int32_t u, std::int32_t k) const { return says_.alive[graph_.unary_at(u) + k] != 0; }
 
     // Kills labels that some factor forbids whatever living labels the other members take.
@@ -67,7 +67,8 @@ private:
         return changed;
     }
 
-    // excess[k] += min over living labels of the others of table(k, .) - table(l, .); false if no k is left to hope for.
+    // excess[k] += min over living labels of the others of table(k, .) - table(l, .); false if no k is left to hope
+    // for.
     bool subtract_least(std::int64_t place, std::int32_t l) {
         const std::int64_t f = graph_.factor(place), inside = graph_.stride(place);
         const std::int32_t n = graph_.n_labels(graph_.member(place));

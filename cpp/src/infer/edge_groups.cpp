@@ -30,8 +30,7 @@ bool EdgeGroups::fits(const Packed& arranged, std::int32_t fewest, std::int32_t 
 }
 
 EdgeGroups::EdgeGroups(const Reduction& reduced, const Packed& arranged)
-    : labels(arranged.labels.front()),
-      later_at(group_starts(arranged.forward_at)),
+    : labels(arranged.labels.front()), later_at(group_starts(arranged.forward_at)),
       earlier_at(group_starts(arranged.backward_at)) {
     const std::int64_t later = kLanes * later_at.back(), earlier = kLanes * earlier_at.back();
     later_to.assign(static_cast<std::size_t>(later), static_cast<std::int32_t>(earlier));

@@ -56,8 +56,8 @@ double independent_bound(const EnergyView& e) {
 std::vector<std::int32_t> unary_labels(const EnergyView& e) {
     std::vector<std::int32_t> out(e.labels.size());
     for (std::int64_t u = 0; u < e.n_nodes(); ++u)
-        out[u] = static_cast<std::int32_t>(
-            std::min_element(e.unary_of(u), e.unary_of(u) + e.labels[u]) - e.unary_of(u));
+        out[u] =
+            static_cast<std::int32_t>(std::min_element(e.unary_of(u), e.unary_of(u) + e.labels[u]) - e.unary_of(u));
     return out;
 }
 

@@ -93,8 +93,8 @@ std::vector<std::int32_t> factor_order(const FactorGraph& graph, bool breadth_fi
     for (std::int32_t c = 0; c < count; ++c) {
         const auto begin = order.begin() + starts[c], end = order.begin() + starts[c + 1];
         queue.assign(1, *std::min_element(begin, end, [&](std::int32_t a, std::int32_t b) {
-            return graph.places(a).size() < graph.places(b).size();
-        }));
+                         return graph.places(a).size() < graph.places(b).size();
+                     }));
         seen[queue[0]] = 1;
         for (std::size_t i = 0; i < queue.size(); ++i)
             for (const std::int64_t p : graph.places(queue[i])) {
@@ -139,7 +139,8 @@ void MinMarginal::operator()(std::int64_t place, const double* add, const std::i
                 for (std::int32_t l = begin_[inner]; l < end_[inner]; ++l) out[l] = std::min(out[l], base + row[l]);
             } else {
                 double best = kInfinity;
-                for (std::int32_t l = begin_[inner]; l < end_[inner]; ++l) best = std::min(best, row[l] + add_[inner][l]);
+                for (std::int32_t l = begin_[inner]; l < end_[inner]; ++l)
+                    best = std::min(best, row[l] + add_[inner][l]);
                 double& there = out[at_[target]];
                 there = std::min(there, base + best);
             }

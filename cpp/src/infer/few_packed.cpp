@@ -39,9 +39,12 @@ void FewPacked::hand_over(Packed& packed) const {
         const double* numbers = slots.data() + slot * 2 * n;
         double* message = packed.messages.data() + packed.message_at[e];
         switch (edges.labels) {  // as in unsqueeze of few_sweep.cpp
-            case 2: return two_labels(numbers, message);
-            case 3: return three_labels(numbers, message);
-            default: std::copy_n(numbers, n, message);
+            case 2:
+                return two_labels(numbers, message);
+            case 3:
+                return three_labels(numbers, message);
+            default:
+                std::copy_n(numbers, n, message);
         }
     });
 }

@@ -1,5 +1,5 @@
-// Rounding, with h_k, d and b_k as in sweep.hpp and u = 2^-53. What is stored of a message and of b is taken to be off by
-// four units: the message M is 4 u below what is stored, b is 4 u above what is used. Then
+// Rounding, with h_k, d and b_k as in sweep.hpp and u = 2^-53. What is stored of a message and of b is taken to be off
+// by four units: the message M is 4 u below what is stored, b is 4 u above what is used. Then
 //   sent_k = b_k - M_k, rounded, is not above the real difference, as its error is at most u max(b_k, M_k);
 //   out_l = min_k sent_k + T_kl is at most u |out_l| above the real minimum;
 //   the constant m = min_l out_l less 2 u |m|, summed apart, and the messages out_l - min out less 4 u of them keep
@@ -269,13 +269,15 @@ GAPCUT_INLINE void backward_nodes(FewPacked& few, const Packed& p, Sweep& s, std
         const std::int64_t earlier = edges.earlier_at[i], n_earlier = edges.earlier_at[i + 1] - earlier;
         const std::int32_t* index = edges.earlier_to.data() + earlier * kLanes;
         for (std::int64_t g = earlier - kGroupsAhead + n_earlier - 1; g >= earlier - kGroupsAhead && g >= 0; --g) {
-            GAPCUT_UNROLL for (int e = 0; e < 4; ++e) prefetch<1>(slots + edges.earlier_to[g * kLanes + e] * kSlot<K>, 1);
+            GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
+                prefetch<1>(slots + edges.earlier_to[g * kLanes + e] * kSlot<K>, 1);
             prefetch(edges.earlier_tables.data() + g * kLanes * K * K, kLanes * K * K);
         }
         FewNode<K, kForbids> node;
         node.read_later(slots + later * kLanes * kSlot<K>, n_later);
         node.template read_earlier<false>(slots, index, n_earlier);
-        if (!node.finish(p.unary.data() + i * kLanes, n_later + n_earlier, p.share[i])) return void(s.infeasible = true);
+        if (!node.finish(p.unary.data() + i * kLanes, n_later + n_earlier, p.share[i]))
+            return void(s.infeasible = true);
         bound.add(node.least);
 
         const double* tables = edges.earlier_tables.data() + earlier * kLanes * K * K;
@@ -301,23 +303,35 @@ GAPCUT_HOT void few_forward_sweep(FewPacked& few, const Packed& p, Sweep& s, std
                                   std::vector<std::int32_t>& labels) {
     std::int32_t* const out = labels.data();
     switch (2 * few.edges.labels + few.forbids) {
-        case 4: return forward_nodes<2, false>(few, p, s, first, last, out);
-        case 5: return forward_nodes<2, true>(few, p, s, first, last, out);
-        case 6: return forward_nodes<3, false>(few, p, s, first, last, out);
-        case 7: return forward_nodes<3, true>(few, p, s, first, last, out);
-        case 8: return forward_nodes<4, false>(few, p, s, first, last, out);
-        default: return forward_nodes<4, true>(few, p, s, first, last, out);
+        case 4:
+            return forward_nodes<2, false>(few, p, s, first, last, out);
+        case 5:
+            return forward_nodes<2, true>(few, p, s, first, last, out);
+        case 6:
+            return forward_nodes<3, false>(few, p, s, first, last, out);
+        case 7:
+            return forward_nodes<3, true>(few, p, s, first, last, out);
+        case 8:
+            return forward_nodes<4, false>(few, p, s, first, last, out);
+        default:
+            return forward_nodes<4, true>(few, p, s, first, last, out);
     }
 }
 
 GAPCUT_HOT void few_backward_sweep(FewPacked& few, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last) {
     switch (2 * few.edges.labels + few.forbids) {
-        case 4: return backward_nodes<2, false>(few, p, s, first, last);
-        case 5: return backward_nodes<2, true>(few, p, s, first, last);
-        case 6: return backward_nodes<3, false>(few, p, s, first, last);
-        case 7: return backward_nodes<3, true>(few, p, s, first, last);
-        case 8: return backward_nodes<4, false>(few, p, s, first, last);
-        default: return backward_nodes<4, true>(few, p, s, first, last);
+        case 4:
+            return backward_nodes<2, false>(few, p, s, first, last);
+        case 5:
+            return backward_nodes<2, true>(few, p, s, first, last);
+        case 6:
+            return backward_nodes<3, false>(few, p, s, first, last);
+        case 7:
+            return backward_nodes<3, true>(few, p, s, first, last);
+        case 8:
+            return backward_nodes<4, false>(few, p, s, first, last);
+        default:
+            return backward_nodes<4, true>(few, p, s, first, last);
     }
 }
 

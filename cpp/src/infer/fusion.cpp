@@ -8,7 +8,7 @@ namespace {
 
 // Whether labels by which forbidden terms and finite ones change make things better, beyond rounding.
 class Comparison {
-public:
+  public:
     void add(double before, double after) {
         if (before == kInfinity) --forbidden_;
         if (after == kInfinity) ++forbidden_;
@@ -17,7 +17,7 @@ public:
     }
     bool better() const { return forbidden_ != 0 ? forbidden_ < 0 : fall_.value() > 0.0; }
 
-private:
+  private:
     std::int64_t forbidden_ = 0;
     LowerSum fall_;
 };
@@ -128,8 +128,7 @@ ExpansionResult expansion(const EnergyView& energy, std::vector<std::int32_t> la
         terms(energy, proposal);  // checks its labels
         if (!stopped()) count(state.fuse(proposal, stop));
     }
-    const std::int32_t most =
-        energy.labels.empty() ? 0 : *std::max_element(energy.labels.begin(), energy.labels.end());
+    const std::int32_t most = energy.labels.empty() ? 0 : *std::max_element(energy.labels.begin(), energy.labels.end());
     std::int32_t in_vain = 0;
     for (int round = 0; round < max_rounds && in_vain < most; ++round)
         for (std::int32_t alpha = 0; alpha < most && in_vain < most; ++alpha) {

@@ -14,9 +14,9 @@ namespace {
 
 // Capacities and excesses of the doubled graph sum to at most 12 times all ranges; MaxFlow takes 2^62.
 constexpr int kRangeBits = 57;
-constexpr int kMostShift = 1070;  // half a unit is still a double
+constexpr int kMostShift = 1070;                      // half a unit is still a double
 constexpr double kMostUnits = 4611686018427387904.0;  // 2^62, more than all ranges together
-constexpr double kMargin = 1.0 + 1e-6;  // more than the rounding of any sum that fits into memory
+constexpr double kMargin = 1.0 + 1e-6;                // more than the rounding of any sum that fits into memory
 
 double most_finite(std::span<const double> costs) {
     double most = 0.0;
@@ -126,9 +126,10 @@ void Qpbo::merge_pairs() {
     for (const Pair& p : pairs_) {
         const bool swap = p.i > p.j;
         IntPair& out = scratch_[next[std::min(p.i, p.j)]++];
-        out = {std::min(p.i, p.j), std::max(p.i, p.j),
-               {to_units(p.cost[0]), to_units(p.cost[swap ? 2 : 1]), to_units(p.cost[swap ? 1 : 2]),
-                to_units(p.cost[3])}};
+        out = {
+            std::min(p.i, p.j),
+            std::max(p.i, p.j),
+            {to_units(p.cost[0]), to_units(p.cost[swap ? 2 : 1]), to_units(p.cost[swap ? 1 : 2]), to_units(p.cost[3])}};
     }
     merged_.clear();
     for (std::int32_t i = 0; i < n_; ++i) {
@@ -151,8 +152,7 @@ void Qpbo::link() {
     std::vector<std::int64_t> next(first_.begin(), first_.end() - 1);
     incident_.resize(2 * merged_.size());
     for (std::size_t p = 0; p < merged_.size(); ++p)
-        for (const std::int32_t i : {merged_[p].i, merged_[p].j})
-            incident_[next[i]++] = static_cast<std::int32_t>(p);
+        for (const std::int32_t i : {merged_[p].i, merged_[p].j}) incident_[next[i]++] = static_cast<std::int32_t>(p);
 }
 
 void Qpbo::fix(std::int32_t i, bool value) {
@@ -221,8 +221,8 @@ void Qpbo::substitute() {
     linear_.resize(static_cast<std::size_t>(n_free_));
 }
 
-// cost * [p = 0][q = 1] and, in the mirror, cost * [not q = 0][not p = 1], for literals p, q: nodes of the doubled graph.
-// An even split, [p = 0][q = 1] = [p = 1][q = 0] + q - p, leaves more room for flow than a one-way arc would.
+// cost * [p = 0][q = 1] and, in the mirror, cost * [not q = 0][not p = 1], for literals p, q: nodes of the doubled
+// graph. An even split, [p = 0][q = 1] = [p = 1][q = 0] + q - p, leaves more room for flow than a one-way arc would.
 void Qpbo::connect(std::int32_t p, std::int32_t q, std::int64_t cost) {
     if (cost == 0) return;
     const std::int64_t half = cost / 2, rest = cost - half;
@@ -251,7 +251,8 @@ void Qpbo::cut(const StopTest& stop) {
             linear_[p.i] += c10 - c00;
             linear_[p.j] += c11 - c10;
             connect(p.i, p.j, -product);
-        } else {  // the same with x_j' = 1 - x_j: c01 + (c11 - c01) x_i + (c10 - c11) x_j' + product [x_i = 0][x_j' = 1]
+        } else {  // the same with x_j' = 1 - x_j: c01 + (c11 - c01) x_i + (c10 - c11) x_j' + product [x_i = 0][x_j' =
+                  // 1]
             constant_ += c01 + c10 - c11;
             linear_[p.i] += c11 - c01;
             linear_[p.j] -= c10 - c11;

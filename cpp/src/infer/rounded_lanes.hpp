@@ -8,9 +8,7 @@
 
 namespace gapcut::infer {
 
-GAPCUT_INLINE Lanes down(const Lanes& t) {
-    return t * select_less(t, fill(0.0), fill(kAbove), fill(kBelow));
-}
+GAPCUT_INLINE Lanes down(const Lanes& t) { return t * select_less(t, fill(0.0), fill(kAbove), fill(kBelow)); }
 
 GAPCUT_INLINE double size_of(double x) { return x < 0.0 ? -x : x; }
 

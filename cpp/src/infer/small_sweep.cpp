@@ -24,8 +24,7 @@ GAPCUT_INLINE void read_slots(const double* slot, std::int64_t step, Lanes* out)
         Lanes part[4];
         GAPCUT_UNROLL for (int i = 0; i < 4; ++i) part[i] = load_anywhere(slot + i * step + b * kLanes);
         transpose(part[0], part[1], part[2], part[3]);
-        GAPCUT_UNROLL for (int k = 0; k < 4; ++k)
-            if (4 * b + k < K) out[4 * b + k] = part[k];
+        GAPCUT_UNROLL for (int k = 0; k < 4; ++k) if (4 * b + k < K) out[4 * b + k] = part[k];
     }
 }
 
@@ -37,8 +36,8 @@ GAPCUT_INLINE void write_slots(const Lanes* values, double* const* slots) {
         transpose(part[0], part[1], part[2], part[3]);
         GAPCUT_UNROLL for (int i = 0; i < 4; ++i) store_anywhere(slots[i] + 4 * b, part[i]);
     }
-    GAPCUT_UNROLL for (int n = N / 4 * 4; n < N; ++n)
-        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) slots[i][n] = values[n][i];
+    GAPCUT_UNROLL for (int n = N / 4 * 4; n < N; ++n) GAPCUT_UNROLL for (int i = 0; i < 4; ++i) slots[i][n] =
+        values[n][i];
 }
 
 // What a node has got, and b_i.
@@ -134,8 +133,8 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
         Lanes sum = fill(0.0), absolute = fill(0.0);
         for (std::int64_t g = small.edges.later_at[i]; g < small.edges.later_at[i + 1]; ++g, later += kLanes * K) {
             if (g + kGroupsAhead < end)
-                GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                    prefetch<1>(far + std::int64_t{small.edges.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
+                GAPCUT_UNROLL for (int e = 0; e < 4; ++e) prefetch<1>(
+                    far + std::int64_t{small.edges.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
             const double* tables = small.edges.later_tables.data() + g * kLanes * K * K;
             Lanes got[K], sent[2 * K];
             read_slots<K>(later, K, got);
@@ -143,8 +142,8 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
             sum = sum + least, absolute = absolute + magnitude(least);
             GAPCUT_UNROLL for (int l = 0; l < K; ++l) sent[K + l] = load(tables + (label * K + l) * kLanes);
             double* slots[4];
-            GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                slots[e] = far + std::int64_t{small.edges.later_to[g * kLanes + e]} * 2 * K;
+            GAPCUT_UNROLL for (int e = 0; e < 4; ++e) slots[e] =
+                far + std::int64_t{small.edges.later_to[g * kLanes + e]} * 2 * K;
             write_slots<2 * K>(sent, slots);
         }
         if (!add_constants(value, sum, absolute, n_later)) return void(s.infeasible = true);
@@ -164,11 +163,13 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
         add_slots<K>(far + small.edges.later_at[i] * kLanes * K, K, n_later, node.from_later);
         add_slots<K>(earlier, 2 * K, n_earlier, node.from_earlier);
         NodeValue value;
-        value.add(node.finish(p.unary.data() + p.unary_at[i], static_cast<double>(n_later + n_earlier + 1), p.share[i]));
+        value.add(
+            node.finish(p.unary.data() + p.unary_at[i], static_cast<double>(n_later + n_earlier + 1), p.share[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
 
         Lanes sum = fill(0.0), absolute = fill(0.0);
-        for (std::int64_t g = small.edges.earlier_at[i]; g < small.edges.earlier_at[i + 1]; ++g, earlier += kLanes * 2 * K) {
+        for (std::int64_t g = small.edges.earlier_at[i]; g < small.edges.earlier_at[i + 1];
+             ++g, earlier += kLanes * 2 * K) {
             const double* tables = small.edges.earlier_tables.data() + g * kLanes * K * K;
             if (g >= kGroupsAhead) {
                 GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
@@ -180,8 +181,8 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
             const Lanes least = messages_of<K>(node.own, got, tables, sent);
             sum = sum + least, absolute = absolute + magnitude(least);
             double* slots[4];
-            GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                slots[e] = far + std::int64_t{small.edges.earlier_to[g * kLanes + e]} * K;
+            GAPCUT_UNROLL for (int e = 0; e < 4; ++e) slots[e] =
+                far + std::int64_t{small.edges.earlier_to[g * kLanes + e]} * K;
             write_slots<K>(sent, slots);
         }
         if (!add_constants(value, sum, absolute, n_earlier)) return void(s.infeasible = true);
@@ -194,18 +195,24 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
 GAPCUT_HOT void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
                                     std::int64_t last, std::vector<std::int32_t>& labels) {
     switch (small.edges.labels) {
-        case 5: return forward_nodes<5>(small, p, s, first, last, labels.data());
-        case 6: return forward_nodes<6>(small, p, s, first, last, labels.data());
-        default: return forward_nodes<7>(small, p, s, first, last, labels.data());
+        case 5:
+            return forward_nodes<5>(small, p, s, first, last, labels.data());
+        case 6:
+            return forward_nodes<6>(small, p, s, first, last, labels.data());
+        default:
+            return forward_nodes<7>(small, p, s, first, last, labels.data());
     }
 }
 
 GAPCUT_HOT void small_backward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
                                      std::int64_t last) {
     switch (small.edges.labels) {
-        case 5: return backward_nodes<5>(small, p, s, first, last);
-        case 6: return backward_nodes<6>(small, p, s, first, last);
-        default: return backward_nodes<7>(small, p, s, first, last);
+        case 5:
+            return backward_nodes<5>(small, p, s, first, last);
+        case 6:
+            return backward_nodes<6>(small, p, s, first, last);
+        default:
+            return backward_nodes<7>(small, p, s, first, last);
     }
 }
 

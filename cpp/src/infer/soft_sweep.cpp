@@ -116,7 +116,8 @@ double SoftSweep::send(std::int64_t e, std::int64_t own_labels, std::int64_t lab
         if (out_[l] > kLeastSum)
             out_[l] = -t_ * std::log(out_[l]);
         else
-            out_[l] = own_rows ? exact(table + l, labels, own_labels, low) : exact(table + l * own_labels, 1, own_labels, low);
+            out_[l] = own_rows ? exact(table + l, labels, own_labels, low)
+                               : exact(table + l * own_labels, 1, own_labels, low);
         least = std::min(least, out_[l]);
     }
     infeasible_ |= least == kInfinity;

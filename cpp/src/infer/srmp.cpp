@@ -19,8 +19,9 @@ struct Run {
 };
 
 class Solver {
-public:
-    Solver(const FactorGraph& graph, const TrwsSettings& settings, const std::vector<double>& start, const StopTest& stop)
+  public:
+    Solver(const FactorGraph& graph, const TrwsSettings& settings, const std::vector<double>& start,
+           const StopTest& stop)
         : graph_(graph), settings_(settings), pace_(stop), marginal_(graph), says_(graph) {
         order_ = factor_order(graph, settings.order == NodeOrder::breadth_first, starts_);
         take(start);
@@ -55,7 +56,7 @@ public:
         return result();
     }
 
-private:
+  private:
     void take(const std::vector<double>& start) {
         if (start.empty()) return;
         if (start.size() != says_.add.size()) throw std::invalid_argument("start messages have the wrong length");
@@ -78,7 +79,7 @@ private:
             }
             for (std::int64_t p = graph_.first(f); p < graph_.last(f); ++p) {
                 const std::int32_t u = graph_.member(p);
-                on_[true][p] = place_[u] < high, on_[false][p] = place_[u] > low;
+                on_[true][p] = place_[u]<high, on_[false][p] = place_[u]> low;
                 ahead[u] += on_[true][p], back[u] += on_[false][p];
             }
         }
@@ -142,7 +143,8 @@ private:
         }
         run.bounds.push_back(run.bound);
         run.energies.push_back(run.energy);
-        run.done = run.bound == kInfinity || closed(run, settings_) || stalled(run, settings_) || run.sweeps >= settings_.max_sweeps;
+        run.done = run.bound == kInfinity || closed(run, settings_) || stalled(run, settings_) ||
+                   run.sweeps >= settings_.max_sweeps;
     }
 
     double lower_bound(const Run& run) {

@@ -44,14 +44,22 @@ GAPCUT_INLINE void to_columns(const double* sent, const double* t, std::int64_t 
         least_by_column<kChunk>(sent, t, rows, columns, kOutside[0], out);
     const double* end = kOutside[columns % kLanes];
     switch (left) {
-        case 1: return least_by_column<1>(sent, t, rows, columns, end, out);
-        case 2: return least_by_column<2>(sent, t, rows, columns, end, out);
-        case 3: return least_by_column<3>(sent, t, rows, columns, end, out);
-        case 4: return least_by_column<4>(sent, t, rows, columns, end, out);
-        case 5: return least_by_column<5>(sent, t, rows, columns, end, out);
-        case 6: return least_by_column<6>(sent, t, rows, columns, end, out);
-        case 7: return least_by_column<7>(sent, t, rows, columns, end, out);
-        default: return least_by_column<8>(sent, t, rows, columns, end, out);
+        case 1:
+            return least_by_column<1>(sent, t, rows, columns, end, out);
+        case 2:
+            return least_by_column<2>(sent, t, rows, columns, end, out);
+        case 3:
+            return least_by_column<3>(sent, t, rows, columns, end, out);
+        case 4:
+            return least_by_column<4>(sent, t, rows, columns, end, out);
+        case 5:
+            return least_by_column<5>(sent, t, rows, columns, end, out);
+        case 6:
+            return least_by_column<6>(sent, t, rows, columns, end, out);
+        case 7:
+            return least_by_column<7>(sent, t, rows, columns, end, out);
+        default:
+            return least_by_column<8>(sent, t, rows, columns, end, out);
     }
 }
 

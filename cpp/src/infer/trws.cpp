@@ -35,7 +35,7 @@ constexpr int kMostSoft = 100, kSoftLook = 5;  // sweeps at one temperature at m
 constexpr double kSoftProgress = 1e-3;         // in kSoftLook sweeps, of the bound's distance to the smooth function
 
 class Solver {
-public:
+  public:
     Solver(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop)
         : settings_(settings), stop_(stop), reduced_(energy) {
         std::vector<std::int64_t> starts;
@@ -73,7 +73,8 @@ public:
 
     void leave(std::vector<double>& messages) const {
         messages.clear();
-        for (const Buffer* part : message_parts()) messages.insert(messages.end(), part->data(), part->data() + part->size());
+        for (const Buffer* part : message_parts())
+            messages.insert(messages.end(), part->data(), part->data() + part->size());
     }
 
     TrwsResult solve() {
@@ -98,7 +99,7 @@ public:
         return result();
     }
 
-private:
+  private:
     // Sum of the minima of all terms: the bound of a component that had no time for a half-sweep.
     double independent_minima(const Run& run) const {
         LowerSum bound;
@@ -133,12 +134,12 @@ private:
     std::int64_t chunk_end(const Run& run, std::int64_t from, bool forward) const {
         const auto& work = work_[forward];
         if (forward) {
-            const auto end = std::lower_bound(work.begin() + from + 1, work.begin() + run.last,
-                                              work[from] + kEntriesPerAsk);
+            const auto end =
+                std::lower_bound(work.begin() + from + 1, work.begin() + run.last, work[from] + kEntriesPerAsk);
             return end - work.begin();
         }
-        const auto end = std::upper_bound(work.begin() + run.first, work.begin() + from - 1,
-                                          work[from] - kEntriesPerAsk);
+        const auto end =
+            std::upper_bound(work.begin() + run.first, work.begin() + from - 1, work[from] - kEntriesPerAsk);
         return end - work.begin();
     }
 
@@ -217,7 +218,8 @@ private:
     // Candes 2015).
     void anneal(Run& run, SoftSweep& soft, double t) {
         const auto all = [&](bool forward, auto&& f) {
-            return in_chunks(run, forward, [&](std::int64_t from, std::int64_t to) { return f(from, to), !soft.infeasible(); });
+            return in_chunks(run, forward,
+                             [&](std::int64_t from, std::int64_t to) { return f(from, to), !soft.infeasible(); });
         };
         if (!all(true, [&](std::int64_t from, std::int64_t to) { soft.set_temperature(t, from, to); })) return;
         double value = -kInfinity, seen = -kInfinity;
@@ -289,7 +291,8 @@ private:
 
 }  // namespace
 
-TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop, std::vector<double>* messages) {
+TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop,
+                std::vector<double>* messages) {
     Solver solver(energy, settings, stop);
     if (messages != nullptr) solver.take(*messages);
     TrwsResult result = solver.solve();

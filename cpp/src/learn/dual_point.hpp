@@ -7,7 +7,7 @@
 namespace gapcut {
 
 class DualPoint {
-public:
+  public:
     DualPoint(const PlaneSet& set, const Box& box, double C, std::vector<double> start);
 
     // From alpha anew: x, weights, gradients of all planes, value and gap.
@@ -27,7 +27,7 @@ public:
     double room = 0;  // C - sum alpha, >= 0: the mass of the plane z = y
     double value = 0, gap = 0;
 
-private:
+  private:
     void keep_mass();
 };
 

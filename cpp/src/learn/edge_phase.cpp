@@ -53,7 +53,8 @@ void EdgePhase::activate(std::int32_t pair, std::span<const float> z) {
     m_[pair].resize(static_cast<std::size_t>(M));
     d1_[pair].assign(static_cast<std::size_t>(M), 0.0F);
     d2_[pair].assign(static_cast<std::size_t>(M), 0.0F);
-    for (std::int64_t e = 0; e < M; ++e) m_[pair][e] = std::min(z[problem_.tail[e] * width + k], z[problem_.head[e] * width + l]);
+    for (std::int64_t e = 0; e < M; ++e)
+        m_[pair][e] = std::min(z[problem_.tail[e] * width + k], z[problem_.head[e] * width + l]);
     active_[pair] = 1;
     active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
 }
@@ -99,8 +100,10 @@ void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<c
 
 void EdgePhase::scatter(Shard& s, std::int64_t begin, std::int64_t n) const {
     const auto width = row_width(problem_.n_labels);
-    kernels::scatter_rows(n, width, problem_.tail.data() + begin, s.node_begin, s.to_tail.data(), kStride, s.node_sums.data());
-    kernels::scatter_rows(n, width, problem_.head.data() + begin, s.node_begin, s.to_head.data(), kStride, s.node_sums.data());
+    kernels::scatter_rows(n, width, problem_.tail.data() + begin, s.node_begin, s.to_tail.data(), kStride,
+                          s.node_sums.data());
+    kernels::scatter_rows(n, width, problem_.head.data() + begin, s.node_begin, s.to_head.data(), kStride,
+                          s.node_sums.data());
 }
 
 void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
@@ -127,7 +130,8 @@ void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
             double* sum = s.gradient.data() + slot * De;
             for (std::int64_t i = 0; i < n; ++i)
                 if (m[i] != 0.0F)
-                    problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) { sum[d] += static_cast<double>(m[i]) * x; });
+                    problem_.edges.for_row(begin + i,
+                                           [&](std::int32_t d, double x) { sum[d] += static_cast<double>(m[i]) * x; });
         }
         return;
     }
@@ -167,8 +171,8 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
             const auto pair = active_list_[slot], k = pair / K, l = pair % K;
             s.residual += static_cast<double>(kernels::arc_step(
                 n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kStride, s.z_head.data() + l * kStride,
-                m_[pair].data() + begin, d1_[pair].data() + begin, d2_[pair].data() + begin, s.to_tail.data() + k * kStride,
-                s.to_head.data() + l * kStride));
+                m_[pair].data() + begin, d1_[pair].data() + begin, d2_[pair].data() + begin,
+                s.to_tail.data() + k * kStride, s.to_head.data() + l * kStride));
         }
         scatter(s, begin, n);
         add_gradient(s, begin, n);
@@ -196,7 +200,8 @@ void EdgePhase::load(std::int32_t pair, const float* arcs) {
 }
 
 ArcShares EdgePhase::shares() const {
-    ArcShares all{std::vector<std::span<const float>>(active_.size()), std::vector<std::span<const float>>(active_.size())};
+    ArcShares all{std::vector<std::span<const float>>(active_.size()),
+                  std::vector<std::span<const float>>(active_.size())};
     for (const auto pair : active_list_) {
         all.tail[pair] = d1_[pair];
         all.head[pair] = d2_[pair];
@@ -226,10 +231,12 @@ bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const 
     for (auto e = begin; e < begin + n; e += 8) {
         const float *tail = z.data() + problem_.tail[e] * width, *head = z.data() + problem_.head[e] * width;
         const auto positive = [](float x) { return x > 0.0F; };
-        products += static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
+        products +=
+            static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
     }
     const double share = inactive / static_cast<double>(active_.size()), rows = static_cast<double>(width_) / 16.0;
-    return 8.0 * products * (2.0 + 0.7 * share * static_cast<double>(problem_.edge_dim())) < static_cast<double>(n) * inactive * (rows + 0.4);
+    return 8.0 * products * (2.0 + 0.7 * share * static_cast<double>(problem_.edge_dim())) <
+           static_cast<double>(n) * inactive * (rows + 0.4);
 }
 
 void EdgePhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
@@ -314,7 +321,8 @@ EdgePhase::Travel EdgePhase::travelled(std::int64_t shard) const {
         const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
         for (auto begin = s.begin; begin < s.end; begin += kChunk) {
             const auto n = std::min(kChunk, s.end - begin);
-            sum.shares += static_cast<double>(kernels::square(n, d1_[pair].data() + begin) + kernels::square(n, d2_[pair].data() + begin));
+            sum.shares += static_cast<double>(kernels::square(n, d1_[pair].data() + begin) +
+                                              kernels::square(n, d2_[pair].data() + begin));
             sum.labels += static_cast<double>(kernels::square(n, m_[pair].data() + begin));
             for (auto e = begin; e < begin + n; ++e)
                 if (problem_.labels[problem_.tail[e]] == k && problem_.labels[problem_.head[e]] == l)
@@ -329,7 +337,8 @@ void EdgePhase::add_node_sums(std::int64_t begin, std::int64_t end, float* out, 
     for (const Shard& s : shards_) {
         const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);
         if (from >= to || s.node_sums.empty()) continue;
-        kernels::add_transposed(to - from, width, s.node_sums.data() + (from - s.node_begin) * width, out + from - begin, stride);
+        kernels::add_transposed(to - from, width, s.node_sums.data() + (from - s.node_begin) * width,
+                                out + from - begin, stride);
     }
 }
 

@@ -13,12 +13,13 @@
 namespace gapcut {
 
 class EdgePhase {
-public:
+  public:
     static constexpr std::int64_t kShards = 16;
 
     explicit EdgePhase(const Problem& problem);
 
-    // Labels z come as rows, (N, row_width(K)): an edge reads those of each end at once. m = min(z_u, z_v), d1 = d2 = 0.
+    // Labels z come as rows, (N, row_width(K)): an edge reads those of each end at once. m = min(z_u, z_v), d1 = d2 =
+    // 0.
     static constexpr std::int64_t row_width(std::int64_t labels) { return (labels + 3) / 4 * 4; }
     void activate(std::int32_t pair, std::span<const float> z);
     void deactivate(std::int32_t pair);
@@ -56,19 +57,20 @@ public:
     // Adds what the shards left at nodes [begin, end): out[k * stride + u - begin].
     void add_node_sums(std::int64_t begin, std::int64_t end, float* out, std::int64_t stride) const;
 
-private:
+  private:
     struct Shard {
-        std::int64_t begin = 0, end = 0;                // edges
-        std::int64_t node_begin = 0, node_end = 0;      // nodes they touch
-        std::vector<float> node_sums;                   // (node_end - node_begin, row_width(K))
-        std::vector<double> gradient, inactive;         // (active pairs, De); (K * K, De)
+        std::int64_t begin = 0, end = 0;            // edges
+        std::int64_t node_begin = 0, node_end = 0;  // nodes they touch
+        std::vector<float> node_sums;               // (node_end - node_begin, row_width(K))
+        std::vector<double> gradient, inactive;     // (active pairs, De); (K * K, De)
         std::vector<float> gain, z_tail, z_head, to_tail, to_head, sums;
         double residual = 0.0;
     };
 
     void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void scatter(Shard& s, std::int64_t begin, std::int64_t n) const;
-    void add_rows(Shard& s, std::int64_t begin, std::int64_t n, const float* const share[4], double* sums, std::int64_t count) const;
+    void add_rows(Shard& s, std::int64_t begin, std::int64_t n, const float* const share[4], double* sums,
+                  std::int64_t count) const;
     bool mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;

@@ -70,7 +70,8 @@ inline const Lane4& four(const float* x) { return *reinterpret_cast<const Lane4*
 
 constexpr std::int64_t kAhead = 16;  // edges between asking for a row and reading it
 
-inline void ask_for(std::int64_t i, std::int64_t n, const std::int32_t* at, std::int64_t first, const float* rows, std::int64_t width) {
+inline void ask_for(std::int64_t i, std::int64_t n, const std::int32_t* at, std::int64_t first, const float* rows,
+                    std::int64_t width) {
     for (auto j = i + kAhead; j < std::min(i + kAhead + 4, n); ++j) {
         const float* row = rows + (at[j] - first) * width;
         for (std::int64_t k = 0; k < width; k += 16) __builtin_prefetch(row + k);
@@ -95,8 +96,8 @@ GAPCUT_HOT void gather_rows(std::int64_t n, std::int64_t width, const std::int32
 }
 
 // Not restrict: edges of four may share a node.
-GAPCUT_HOT void scatter_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* list,
-                             std::int64_t stride, float* rows) {
+GAPCUT_HOT void scatter_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first,
+                             const float* list, std::int64_t stride, float* rows) {
     std::int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         ask_for(i, n, at, first, rows, width);
@@ -149,7 +150,9 @@ GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const floa
                                   const float* __restrict rows, float* __restrict sum) {
     const float *s0 = share[0], *s1 = share[1], *s2 = share[2], *s3 = share[3];
     // the return type is spelled out: deduced, it would lose the alignment of the typedef
-    const auto lane = [sum, width](std::int64_t j, std::int64_t at) -> Lane16* { return reinterpret_cast<Lane16*>(sum + j * width + at); };
+    const auto lane = [sum, width](std::int64_t j, std::int64_t at) -> Lane16* {
+        return reinterpret_cast<Lane16*>(sum + j * width + at);
+    };
     std::int64_t d = 0;
     for (; d + 32 <= width; d += 32) {
         Lane16 a0{}, a1{}, a2{}, a3{}, b0{}, b1{}, b2{}, b3{};

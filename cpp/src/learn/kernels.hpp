@@ -10,9 +10,9 @@ struct ArcSteps {
     float tau, sigma, relax;
 };
 
-// Step 5 of the iteration (formulation, section 3b) on n arcs of one label pair. `gain` is B; z_u and z_v the old labels
-// at both ends; m, d1, d2 the state, updated. Adds 2 t1 - d1 to to_tail and 2 t2 - d2 to to_head, and returns the
-// squared change of the state in the step's own metric.
+// Step 5 of the iteration (formulation, section 3b) on n arcs of one label pair. `gain` is B; z_u and z_v the old
+// labels at both ends; m, d1, d2 the state, updated. Adds 2 t1 - d1 to to_tail and 2 t2 - d2 to to_head, and returns
+// the squared change of the state in the step's own metric.
 float arc_step(std::int64_t n, ArcSteps steps, const float* gain, const float* z_tail, const float* z_head, float* m,
                float* d1, float* d2, float* to_tail, float* to_head);
 
@@ -23,8 +23,8 @@ void add_scaled(std::int64_t n, float factor, const float* x, float* out);
 
 // Between rows of nodes (`width` values each, a multiple of 4) and lists by label (`width` of them, `stride` apart):
 // gather: list[k * stride + i] = rows[(at[i] - first) * width + k]; scatter adds the other way round.
-void gather_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* rows, float* list,
-                 std::int64_t stride);
+void gather_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* rows,
+                 float* list, std::int64_t stride);
 void scatter_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* list,
                   std::int64_t stride, float* rows);
 // out[k * stride + i] += rows[i * width + k]
@@ -36,8 +36,8 @@ bool least(std::int64_t n, const float* a, const float* b, float* out);
 // sum_i x[i]^2
 float square(std::int64_t n, const float* x);
 
-// Four weighted sums of the same rows at once: sum[j * width ...] += sum_i share[j][i] * rows[i], j < 4, rows (n, width),
-// width a multiple of 16.
+// Four weighted sums of the same rows at once: sum[j * width ...] += sum_i share[j][i] * rows[i], j < 4, rows (n,
+// width), width a multiple of 16.
 void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const share[4], const float* rows, float* sum);
 
 // Scores of four nodes: out[i * width + k] = sum_d rows[i * stride + d] * by_feature[d * width + k], i < 4, width a

@@ -43,7 +43,8 @@ Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int t
       unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads),
       pair_form_(pair_form(p, diagonal)) {
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)
-        if (p.node_offset[g] < p.node_offset[g + 1]) mean_degree_ += degree_of(p, g) / static_cast<double>(p.n_graphs());
+        if (p.node_offset[g] < p.node_offset[g + 1])
+            mean_degree_ += degree_of(p, g) / static_cast<double>(p.n_graphs());
     mean_degree_ = std::max(mean_degree_, 1e-6);
     set_step(step);
 }

@@ -10,22 +10,22 @@
 namespace gapcut {
 namespace {
 
-constexpr std::int64_t kEntering = 64;     // violated planes that join the model at once
-constexpr int kPairwiseSteps = 8;          // after a Newton step that gained little
-constexpr double kLittle = 0.1;            // of the gap
+constexpr std::int64_t kEntering = 64;                            // violated planes that join the model at once
+constexpr int kPairwiseSteps = 8;                                 // after a Newton step that gained little
+constexpr double kLittle = 0.1;                                   // of the gap
 constexpr double kRidges[] = {SimplexStep::kRidge, 1e-14, 1e-8};  // the next is tried after little gain
-constexpr std::int64_t kDirectAttempt = 100;  // iterations before the climb in C
-constexpr int kClimb = 8;                     // powers of ten
-constexpr int kPatience = 6;               // iterations without measurable ascent before rounding is blamed
+constexpr std::int64_t kDirectAttempt = 100;                      // iterations before the climb in C
+constexpr int kClimb = 8;                                         // powers of ten
+constexpr int kPatience = 6;  // iterations without measurable ascent before rounding is blamed
 
 class NewtonQP {
-public:
+  public:
     NewtonQP(const PlaneSet& set, const Box& box, double C, std::vector<double> start)
         : point_(set, box, C, std::move(start)), direction_(static_cast<std::size_t>(set.dim)) {}
 
     QPSolution run(const QPOptions& options, const StopTest& stop);
 
-private:
+  private:
     void choose_planes();
     void build_gram();
     void newton_step(double ridge);
@@ -165,7 +165,8 @@ QPSolution NewtonQP::run(const QPOptions& options, const StopTest& stop) {
         }
         idle = point_.value > before + 1e-15 * std::abs(before) || point_.gap < 0.5 * gap ? 0 : idle + 1;
         // the dual never falls but for rounding, the gap may rise on the way
-        if (point_.gap < best.gap || point_.value > best.value + 1e-12 * std::abs(best.value)) best = point_.solution(iteration);
+        if (point_.gap < best.gap || point_.value > best.value + 1e-12 * std::abs(best.value))
+            best = point_.solution(iteration);
     }
     best.iterations = iteration;
     return best;
@@ -183,7 +184,8 @@ QPSolution solve_newton(const PlaneSet& set, const Box& box, double C, std::vect
     // A huge C drives x far through the box before the free coordinates are found; solutions for C and C / 10 resemble
     // each other, so climb from a small C instead.
     std::vector<double> from;
-    for (int power = kClimb; power >= 0 && spent >= kDirectAttempt && spent < options.max_iterations && !solved(); --power) {
+    for (int power = kClimb; power >= 0 && spent >= kDirectAttempt && spent < options.max_iterations && !solved();
+         --power) {
         attempt.max_iterations = std::min(options.max_iterations - spent, kDirectAttempt);
         QPSolution next = NewtonQP(set, box, C * std::pow(10.0, -power), std::move(from)).run(attempt, stop);
         spent += std::max<std::int64_t>(1, next.iterations);

@@ -71,7 +71,8 @@ void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
                 kernels::add_scaled(label_width_, static_cast<float>(x), by_feature_.data() + d * label_width_, sum);
             });
         } else if (i % 4 == 0) {
-            kernels::scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_, by_feature_.data(), s.row.data());
+            kernels::scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_, by_feature_.data(),
+                               s.row.data());
         }
         for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = row[k] + loss_[u];
         s.score[problem_.labels[u] * kChunk + i] -= 2.0F * loss_[u];
@@ -87,7 +88,8 @@ void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
             double* sum = s.gradient.data() + k * Dn;
             for (std::int64_t i = 0; i < n; ++i)
                 if (z[i] != 0.0F)
-                    problem_.nodes.for_row(begin + i, [&](std::int32_t d, double x) { sum[d] += static_cast<double>(z[i]) * x; });
+                    problem_.nodes.for_row(begin + i,
+                                           [&](std::int32_t d, double x) { sum[d] += static_cast<double>(z[i]) * x; });
         }
         return;
     }
@@ -97,7 +99,8 @@ void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
         std::fill(s.sums.begin(), s.sums.end(), 0.0F);
         kernels::add_weighted_rows(n, width_, z, rows_.data() + begin * width_, s.sums.data());
         for (int j = 0; j < std::min(4, K - k); ++j)
-            for (std::int64_t d = 0; d < Dn; ++d) s.gradient[(k + j) * Dn + d] += static_cast<double>(s.sums[j * width_ + d]);
+            for (std::int64_t d = 0; d < Dn; ++d)
+                s.gradient[(k + j) * Dn + d] += static_cast<double>(s.sums[j * width_ + d]);
     }
 }
 

@@ -12,15 +12,15 @@
 namespace gapcut {
 
 class NodePhase {
-public:
+  public:
     static constexpr std::int64_t kShards = 16;
 
     // loss_scale divides every loss.
     NodePhase(const Problem& problem, double loss_scale);
 
-    const std::vector<float>& z() const { return z_; }            // (K, N)
-    const std::vector<float>& z_rows() const { return z_rows_; }  // the same as rows of nodes, for the edges
-    const std::vector<float>& z_step() const { return z_step_; }  // (K, N) z~, before over-relaxation
+    const std::vector<float>& z() const { return z_; }                 // (K, N)
+    const std::vector<float>& z_rows() const { return z_rows_; }       // the same as rows of nodes, for the edges
+    const std::vector<float>& z_step() const { return z_step_; }       // (K, N) z~, before over-relaxation
     void set_labels(std::vector<float> z, std::vector<float> z_step);  // from a snapshot
     void set_sigma(const Metric& metric);
     void set_weights(std::span<const double> unary);  // (K, Dn)
@@ -35,7 +35,7 @@ public:
     // sum_uk (z_uk - y_uk)^2 / sigma_uk: how far the labels have come from the truth, in the metric.
     double travelled() const;
 
-private:
+  private:
     struct Shard {
         std::int64_t begin = 0, end = 0;
         std::vector<float> score, row, sums;

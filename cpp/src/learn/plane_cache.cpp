@@ -10,17 +10,20 @@
 
 namespace gapcut {
 namespace {
-constexpr int kEntering = 2;               // planes without mass that a block may bring into the model at once
-constexpr std::size_t kJoint = 32;         // planes of a joint model: about so many are enough to end it
-constexpr double kDust = 1e-14;            // of the mass: less room is none
-constexpr std::int64_t kFullEvery = 5;     // sweeps; the others leave out planes that have had no mass for a while
+constexpr int kEntering = 2;            // planes without mass that a block may bring into the model at once
+constexpr std::size_t kJoint = 32;      // planes of a joint model: about so many are enough to end it
+constexpr double kDust = 1e-14;         // of the mass: less room is none
+constexpr std::int64_t kFullEvery = 5;  // sweeps; the others leave out planes that have had no mass for a while
 }  // namespace
 
 PlaneCache::PlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes, std::uint64_t seed)
-    : blocks_(static_cast<std::size_t>(blocks)), mass_(mass), box_(std::move(box)), max_planes_(max_planes), random_(seed) {
+    : blocks_(static_cast<std::size_t>(blocks)), mass_(mass), box_(std::move(box)), max_planes_(max_planes),
+      random_(seed) {
     box_.check();
-    if (!(mass > 0.0) || !std::isfinite(mass)) throw std::invalid_argument("the mass of a block must be positive and finite");
-    if (max_planes < 2 * blocks) throw std::invalid_argument("the memory cap leaves less than two planes a graph: raise it");
+    if (!(mass > 0.0) || !std::isfinite(mass))
+        throw std::invalid_argument("the mass of a block must be positive and finite");
+    if (max_planes < 2 * blocks)
+        throw std::invalid_argument("the memory cap leaves less than two planes a graph: raise it");
     x_.assign(static_cast<std::size_t>(dim()), 0.0);
     weights_.resize(x_.size());
     direction_.resize(x_.size());
@@ -43,7 +46,8 @@ void PlaneCache::make_room() {
     };
     std::vector<Victim> all;
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-        for (std::size_t p = 0; p < blocks_[i].size(); ++p) all.push_back({blocks_[i][p].mass, blocks_[i][p].used, i, p});
+        for (std::size_t p = 0; p < blocks_[i].size(); ++p)
+            all.push_back({blocks_[i][p].mass, blocks_[i][p].used, i, p});
     const auto count = std::max<std::size_t>(1, all.size() / 10);
     std::stable_sort(all.begin(), all.end(), [](const Victim& a, const Victim& b) {
         return a.mass != b.mass ? a.mass < b.mass : a.used < b.used;
@@ -62,7 +66,8 @@ void PlaneCache::make_room() {
 std::int64_t PlaneCache::add(std::span<const std::int32_t> blocks, const double* planes, const double* losses) {
     std::int64_t added = 0;
     for (std::size_t r = 0; r < blocks.size(); ++r) {
-        if (blocks[r] < 0 || blocks[r] >= std::ssize(blocks_)) throw std::invalid_argument("a block index is out of range");
+        if (blocks[r] < 0 || blocks[r] >= std::ssize(blocks_))
+            throw std::invalid_argument("a block index is out of range");
         const double* row = planes + static_cast<std::int64_t>(r) * dim();
         auto& block = blocks_[blocks[r]];
         const bool known = std::any_of(block.begin(), block.end(), [&](const Plane& p) {

@@ -33,8 +33,9 @@ constexpr std::ptrdiff_t kRemembered = 10;  // residuals the monitor looks back 
 
 void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise) {
     const auto labels = static_cast<std::size_t>(p.nodes.rows() * p.n_labels);
-    const auto sized = copy.w.size() == weights && copy.w_step.size() == weights && copy.pair_gradient.size() == pairwise &&
-                       std::ssize(copy.kappa) == p.n_labels && copy.z.size() == labels && copy.z_step.size() == labels &&
+    const auto sized = copy.w.size() == weights && copy.w_step.size() == weights &&
+                       copy.pair_gradient.size() == pairwise && std::ssize(copy.kappa) == p.n_labels &&
+                       copy.z.size() == labels && copy.z_step.size() == labels &&
                        copy.arcs.size() == copy.active.size() * static_cast<std::size_t>(3 * p.edges.rows());
     if (!sized) throw std::invalid_argument("the snapshot is of another problem");
     const auto finite = [](auto x) { return std::isfinite(x); };
@@ -48,7 +49,8 @@ void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_
         sound = sound && pair > last && pair < p.n_labels * p.n_labels;
         last = pair;
     }
-    if (!sound || copy.iteration < 0 || !(copy.step > 0.0 && std::isfinite(copy.step))) throw std::invalid_argument("the snapshot holds numbers out of range");
+    if (!sound || copy.iteration < 0 || !(copy.step > 0.0 && std::isfinite(copy.step)))
+        throw std::invalid_argument("the snapshot holds numbers out of range");
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ struct PrimalDual::State {
     PrimalDualSettings settings;
     int threads;
     std::unique_ptr<Workers> workers;  // while advance() runs
-    double unit;  // weights outside = unit * weights inside
+    double unit;                       // weights outside = unit * weights inside
     double c = 0.0;
     Metric metric;
     NodePhase nodes;
@@ -72,9 +74,10 @@ struct PrimalDual::State {
     double gamma;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
-    State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s, int t)
-        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), metric(problem, s.theta, s.step, s.diagonal, t),
-          nodes(problem, unit), edges(problem), gamma(s.gamma) {
+    State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
+          int t)
+        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)),
+          metric(problem, s.theta, s.step, s.diagonal, t), nodes(problem, unit), edges(problem), gamma(s.gamma) {
         expand_box(lo, hi);
         w.resize(static_cast<std::size_t>(p.full_dim()));
         for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
@@ -92,7 +95,8 @@ struct PrimalDual::State {
             const auto j = p.coordinates[i];
             lower[j] = lo[i] / unit;
             upper[j] = hi[i] / unit;
-            if (j < p.unary_size() && (std::isfinite(lo[i]) || std::isfinite(hi[i]))) bounded_label[j / p.node_dim()] = 1;
+            if (j < p.unary_size() && (std::isfinite(lo[i]) || std::isfinite(hi[i])))
+                bounded_label[j / p.node_dim()] = 1;
         }
         for (std::int64_t j = 0; j < p.unary_size(); ++j)
             if (p.slot[j] < 0) bounded_label[j / p.node_dim()] = 1;
@@ -106,8 +110,8 @@ struct PrimalDual::State {
             parallel_for(count, threads, item);
     }
 
-    // The s0 at which labels and shares, in their metrics, are equally far from where they began: a step of either brings
-    // the same. Halved or doubled at most, and not raised before the labels have moved.
+    // The s0 at which labels and shares, in their metrics, are equally far from where they began: a step of either
+    // brings the same. Halved or doubled at most, and not raised before the labels have moved.
     void balance_steps() {
         if (settings.balance <= 0.0 || edges.active_pairs().empty()) return;
         std::vector<EdgePhase::Travel> parts(EdgePhase::kShards);
@@ -198,7 +202,8 @@ double PrimalDual::State::pair_step(std::int64_t label) {
         metric.pair_gram().multiply(w.data() + at, linear.data());
         for (std::int64_t d = 0; d < De; ++d) linear[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
         std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
-        box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps, w_step.data() + at, room);
+        box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
+                    w_step.data() + at, room);
         bool any = false;
         for (std::int64_t d = 0; d < De; ++d) any |= (change[d] = w_step[at + d] - w[at + d]) != 0.0;
         if (!any) continue;
@@ -301,8 +306,10 @@ void PrimalDual::advance(int iterations, const StopTest& stop) {
 
 PrimalDualSnapshot PrimalDual::snapshot() const {
     const State& s = *state_;
-    PrimalDualSnapshot copy{s.w, s.w_step, s.pair_gradient, s.kappa, {}, s.nodes.z(), s.nodes.z_step(), s.edges.active_pairs(), {}};
-    copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kRemembered), s.history.end());
+    PrimalDualSnapshot copy{s.w,         s.w_step,         s.pair_gradient,        s.kappa, {},
+                            s.nodes.z(), s.nodes.z_step(), s.edges.active_pairs(), {}};
+    copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kRemembered),
+                        s.history.end());
     const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
     copy.arcs.resize(copy.active.size() * size);
     for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.save(copy.active[i], copy.arcs.data() + i * size);

@@ -25,7 +25,8 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
         upper_[p.coordinates[i]] = upper[i];
     }
     free_.resize(lower_.size());
-    std::ranges::transform(lower_, upper_, free_.begin(), [](double low, double high) { return low < high ? 1.0 : 0.0; });
+    std::ranges::transform(lower_, upper_, free_.begin(),
+                           [](double low, double high) { return low < high ? 1.0 : 0.0; });
     const auto N = p.nodes.rows();
     first_.assign(static_cast<std::size_t>(N) + 1, 0);
     for (std::size_t e = 0; e < p.tail.size(); ++e) {
@@ -92,7 +93,8 @@ void Repair::survey(std::int64_t node, double here, Survey& s, std::vector<doubl
     if (problem_.edges.sparse())
         s.levels = sum_sparse<Up>(arcs, here, s.moving());
     else if (!arcs.empty())
-        s.levels = repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, room.data(), s.moving());
+        s.levels =
+            repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, room.data(), s.moving());
     else
         s.levels = {};
 }
@@ -121,7 +123,8 @@ bool Repair::can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& 
     const int label = static_cast<int>(coordinate % problem_.n_labels);
     prepare(coordinate, s, room);
     const double score = node_score(node, label);
-    return z == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0 : slope<false>(node, label, score, s.down).gradient < 0.0;
+    return z == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0
+                    : slope<false>(node, label, score, s.down).gradient < 0.0;
 }
 
 double Repair::improve(std::int64_t coordinate, Surveys& s) {
@@ -148,7 +151,8 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, S
     const double change = c_ * step;
     const auto Dn = problem_.node_dim();
     if (problem_.nodes.sparse())
-        problem_.nodes.for_row(node, [&](std::int32_t d, double x) { repair::shift(1, label * Dn + d, change, &x, weights()); });
+        problem_.nodes.for_row(
+            node, [&](std::int32_t d, double x) { repair::shift(1, label * Dn + d, change, &x, weights()); });
     else
         repair::shift(Dn, label * Dn, change, problem_.nodes.dense_row(node), weights());
     repair::shift_rows(blocks(), label, change, s.moving(), weights());
@@ -193,12 +197,14 @@ std::vector<Repair::Group> groups_by_node(std::span<const std::int64_t> coordina
 std::size_t Repair::batch_size() const {
     if (threads_ == 1 || arcs_.empty()) return 1;
     const double degree = static_cast<double>(arcs_.size()) / static_cast<double>(problem_.nodes.rows());
-    return static_cast<std::size_t>(std::clamp(static_cast<double>(problem_.nodes.rows()) / (5.0 * degree), 1.0, 512.0));
+    return static_cast<std::size_t>(
+        std::clamp(static_cast<double>(problem_.nodes.rows()) / (5.0 * degree), 1.0, 512.0));
 }
 
 // Surveys the nodes in parallel, then steps one after the other; a node whose neighbour has moved meanwhile is surveyed
 // again. The result is that of one node at a time.
-void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers, std::vector<std::int64_t>& again) {
+void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers,
+                           std::vector<std::int64_t>& again) {
     const auto K = static_cast<std::size_t>(problem_.n_labels);
     ++batch_;
     surveys_.resize(std::max(surveys_.size(), nodes.size() * K));
@@ -207,7 +213,8 @@ void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, Work
         for (std::size_t j = 0; j < nodes[i].size(); ++j) prepare(nodes[i][j], surveys_[i * K + j], room_[worker]);
     };
     double work = 0.0;  // arcs of label pairs, in eights of features
-    for (const Group& group : nodes) work += static_cast<double>(group.size() * arcs_of(group.front() / problem_.n_labels).size() * K);
+    for (const Group& group : nodes)
+        work += static_cast<double>(group.size() * arcs_of(group.front() / problem_.n_labels).size() * K);
     work *= 1.0 + static_cast<double>(problem_.edge_dim()) / 8.0;
     if (work < kWorthThreads)
         for (std::int64_t i = 0; i < std::ssize(nodes); ++i) survey(i, 0);

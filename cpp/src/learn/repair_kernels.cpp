@@ -19,8 +19,9 @@ inline double sum_of(const Lane8& x) { return ((x[0] + x[1]) + (x[2] + x[3])) + 
 
 // Without branches on z: whether an arc moves is hard to guess.
 template <bool Up>
-GAPCUT_HOT RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* __restrict features,
-                                 const double* __restrict z, double here, double* __restrict times, const Moving& moving) {
+GAPCUT_HOT RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks,
+                                 const double* __restrict features, const double* __restrict z, double here,
+                                 double* __restrict times, const Moving& moving) {
     const auto K = blocks.K, De = blocks.De, whole = De / 8 * 8, n = std::ssize(arcs) * K;
     double* at = times;  // first the levels, then whether the arc moves
     for (const RepairArc& arc : arcs) at = std::copy_n(z + arc.other * K, K, at);
@@ -59,8 +60,8 @@ GAPCUT_HOT RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& 
 }
 
 template <bool Up>
-GAPCUT_HOT void add_slope(const Blocks& blocks, std::int64_t label, const Moving& moving, const Weights& weights, double& gradient,
-                          double& curvature) {
+GAPCUT_HOT void add_slope(const Blocks& blocks, std::int64_t label, const Moving& moving, const Weights& weights,
+                          double& gradient, double& curvature) {
     const auto De = blocks.De, whole = De / 8 * 8;
     const Lane8 zero{};
     Lane8 gradients{}, curvatures{};
@@ -88,9 +89,10 @@ GAPCUT_HOT void add_slope(const Blocks& blocks, std::int64_t label, const Moving
     curvature += sum_of(curvatures) + last_curvature;
 }
 
-GAPCUT_HOT void shift(std::int64_t n, std::int64_t at, double change, const double* __restrict x, const Weights& weights) {
-    double *__restrict raw = weights.raw + at, *__restrict w = weights.w + at;
-    const double *__restrict lower = weights.lower + at, *__restrict upper = weights.upper + at;
+GAPCUT_HOT void shift(std::int64_t n, std::int64_t at, double change, const double* __restrict x,
+                      const Weights& weights) {
+    double* __restrict raw = weights.raw + at, * __restrict w = weights.w + at;
+    const double* __restrict lower = weights.lower + at, * __restrict upper = weights.upper + at;
     for (std::int64_t d = 0; d < n; ++d) {
         raw[d] -= change * x[d];
         const double low = raw[d] < lower[d] ? lower[d] : raw[d];
@@ -98,15 +100,17 @@ GAPCUT_HOT void shift(std::int64_t n, std::int64_t at, double change, const doub
     }
 }
 
-GAPCUT_HOT void shift_rows(const Blocks& blocks, std::int64_t label, double change, const Moving& moving, const Weights& weights) {
+GAPCUT_HOT void shift_rows(const Blocks& blocks, std::int64_t label, double change, const Moving& moving,
+                           const Weights& weights) {
     for (std::int64_t row = 0; row < 2 * blocks.K; ++row)
-        if (moving.counts[row] != 0.0) shift(blocks.De, blocks.at(row, label), change, moving.sums + row * blocks.De, weights);
+        if (moving.counts[row] != 0.0)
+            shift(blocks.De, blocks.at(row, label), change, moving.sums + row * blocks.De, weights);
 }
 
-template RepairLevels sum_arcs<true>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double, double*,
-                                     const Moving&);
-template RepairLevels sum_arcs<false>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double, double*,
-                                      const Moving&);
+template RepairLevels sum_arcs<true>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double,
+                                     double*, const Moving&);
+template RepairLevels sum_arcs<false>(std::span<const RepairArc>, const Blocks&, const double*, const double*, double,
+                                      double*, const Moving&);
 template void add_slope<true>(const Blocks&, std::int64_t, const Moving&, const Weights&, double&, double&);
 template void add_slope<false>(const Blocks&, std::int64_t, const Moving&, const Weights&, double&, double&);
 

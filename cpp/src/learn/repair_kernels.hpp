@@ -1,5 +1,5 @@
-// Inner loops of the repair, in double, compiled for several instruction sets. One coordinate z_uk at a time; its pairwise
-// weights are seen as rows: row l < K is the label pair (k, l), row K + l the pair (l, k).
+// Inner loops of the repair, in double, compiled for several instruction sets. One coordinate z_uk at a time; its
+// pairwise weights are seen as rows: row l < K is the label pair (k, l), row K + l the pair (l, k).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Moving {
 // Up, m of an arc follows z_uk while the other end is above it; down, while the other end is not below it.
 // z is (N, K), features (M, De); `times` is room for K values an arc and eight more.
 template <bool Up>
-RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* features, const double* z, double here,
-                      double* times, const Moving& moving);
+RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* features, const double* z,
+                      double here, double* times, const Moving& moving);
 
 // Adds the slope and the curvature that the pairwise weights contribute to D / c along z_uk. Going up lowers W: entries
 // already clipped stay so and cost nothing.

@@ -242,7 +242,8 @@ void SimplexStep::settle_sums() {
         if (!capped_[g]) continue;
         std::int64_t largest = -1;
         for (std::int64_t i = 0; i < m_; ++i)
-            if (group_[i] == static_cast<std::int32_t>(g) && (largest < 0 || target_[i] > target_[largest])) largest = i;
+            if (group_[i] == static_cast<std::int32_t>(g) && (largest < 0 || target_[i] > target_[largest]))
+                largest = i;
         if (largest >= 0) target_[largest] = std::max(0.0, target_[largest] + missing(static_cast<std::int32_t>(g)));
     }
 }

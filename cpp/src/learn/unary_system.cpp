@@ -73,7 +73,8 @@ void UnarySystem::update(std::span<const double> factor, double inverse_c) {
 }
 
 // out_k = f_k A x_k for the labels chosen, through X.
-void UnarySystem::apply(const std::vector<std::uint8_t>& labels, std::span<const double> x, std::span<double> out) const {
+void UnarySystem::apply(const std::vector<std::uint8_t>& labels, std::span<const double> x,
+                        std::span<double> out) const {
     const auto Dn = problem_.node_dim(), N = problem_.nodes.rows();
     const auto K = problem_.n_labels;
     std::vector<std::vector<double>> part(kShards);
@@ -109,7 +110,8 @@ void UnarySystem::multiply(std::span<const double> x, std::span<double> out) con
     }
 }
 
-void UnarySystem::solve_bounded(int label, const double* right, const double* lower, const double* upper, double* x) const {
+void UnarySystem::solve_bounded(int label, const double* right, const double* lower, const double* upper,
+                                double* x) const {
     std::vector<double> scratch;
     box_descent(scaled(gram_, factor_[label], inverse_c_), right, lower, upper, kBoxSweeps, x, scratch);
 }
@@ -123,8 +125,8 @@ void UnarySystem::solve_diagonal(int label, const double* right, const double* m
     }
 }
 
-void UnarySystem::solve(std::span<const double> right, std::span<const std::uint8_t> bounded, std::span<const double> lower,
-                        std::span<const double> upper, std::span<double> x) const {
+void UnarySystem::solve(std::span<const double> right, std::span<const std::uint8_t> bounded,
+                        std::span<const double> lower, std::span<const double> upper, std::span<double> x) const {
     const auto Dn = problem_.node_dim();
     const auto K = problem_.n_labels;
     std::vector<double> metric_x;
@@ -137,7 +139,8 @@ void UnarySystem::solve(std::span<const double> right, std::span<const std::uint
     for (int k = 0; k < K; ++k) {
         const auto at = k * Dn;
         if (way_ == Way::diagonal || (way_ == Way::iterative && bounded[k])) {
-            solve_diagonal(k, right.data() + at, metric_x.data() + at, lower.data() + at, upper.data() + at, x.data() + at);
+            solve_diagonal(k, right.data() + at, metric_x.data() + at, lower.data() + at, upper.data() + at,
+                           x.data() + at);
         } else if (way_ == Way::iterative) {
             open[k] = 1;
         } else if (bounded[k]) {
@@ -151,7 +154,8 @@ void UnarySystem::solve(std::span<const double> right, std::span<const std::uint
 }
 
 // Jacobi-preconditioned, one system a label, each ending on its own.
-void UnarySystem::conjugate_gradients(std::span<const double> right, std::vector<std::uint8_t> open, std::span<double> x) const {
+void UnarySystem::conjugate_gradients(std::span<const double> right, std::vector<std::uint8_t> open,
+                                      std::span<double> x) const {
     const auto Dn = static_cast<std::size_t>(problem_.node_dim());
     const auto K = static_cast<std::size_t>(problem_.n_labels);
     std::vector<double> residual(x.size(), 0.0), ahead(x.size(), 0.0), image(x.size()), preconditioned(x.size(), 0.0);
@@ -170,7 +174,8 @@ void UnarySystem::conjugate_gradients(std::span<const double> right, std::vector
         for (std::size_t j = k * Dn; j < (k + 1) * Dn; ++j) residual[j] = right[j] - image[j] - inverse_c_ * x[j];
         rho[k] = precondition(k);
         target[k] = kTolerance * kTolerance * rho[k];
-        std::copy_n(preconditioned.begin() + static_cast<std::ptrdiff_t>(k * Dn), Dn, ahead.begin() + static_cast<std::ptrdiff_t>(k * Dn));
+        std::copy_n(preconditioned.begin() + static_cast<std::ptrdiff_t>(k * Dn), Dn,
+                    ahead.begin() + static_cast<std::ptrdiff_t>(k * Dn));
         if (!(rho[k] > 0.0)) open[k] = 0;
     }
     for (int step = 0; step < kGradientSteps && std::ranges::any_of(open, [](auto o) { return o != 0; }); ++step) {

@@ -11,11 +11,13 @@ CliqueTerms::CliqueTerms(const Problem& problem) : problem_(problem) {
         own.weight = weight;
         for (std::int32_t t = 0; t < group.n_tuples(); ++t) {
             const auto* slot = problem.slot.data() + weight + t * group.dim();
-            if (std::any_of(slot, slot + group.dim(), [](std::int32_t place) { return place >= 0; })) own.live.push_back(t);
+            if (std::any_of(slot, slot + group.dim(), [](std::int32_t place) { return place >= 0; }))
+                own.live.push_back(t);
         }
         std::ranges::stable_sort(own.live, {}, [&](std::int32_t t) { return group.tuple(t)[0]; });
         for (std::int32_t k = 0; k <= problem.n_labels; ++k) {
-            const auto at = std::ranges::lower_bound(own.live, k, {}, [&](std::int32_t t) { return group.tuple(t)[0]; });
+            const auto at =
+                std::ranges::lower_bound(own.live, k, {}, [&](std::int32_t t) { return group.tuple(t)[0]; });
             own.first.push_back(static_cast<std::int32_t>(at - own.live.begin()));
         }
         groups_.push_back(std::move(own));
@@ -52,8 +54,8 @@ void CliqueTerms::add_plane(std::int64_t graph, const std::vector<std::uint8_t>&
     }
 }
 
-void CliqueTerms::add_clique_plane(const CliqueGroup& group, const Group& own, std::int64_t clique, std::int64_t first_node,
-                                   const std::uint8_t* z, double* plane) const {
+void CliqueTerms::add_clique_plane(const CliqueGroup& group, const Group& own, std::int64_t clique,
+                                   std::int64_t first_node, const std::uint8_t* z, double* plane) const {
     const auto K = problem_.n_labels;
     const auto* members = group.members_of(clique);
     const auto in_truth = [&](std::int32_t i, std::int32_t k) { return problem_.labels[members[i]] == k; };

@@ -12,7 +12,7 @@ namespace gapcut {
 
 struct CutOracle::Scratch {
     Closure closure;
-    std::vector<double> scores;  // (V, K) of the graph at hand
+    std::vector<double> scores;      // (V, K) of the graph at hand
     std::vector<double> potentials;  // of one edge, by active label pair
     std::vector<double> plane;       // full_dim
 };
@@ -33,7 +33,8 @@ void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph
             const auto [k, l] = pairs[q];
             const auto at = k * K + l;
             const bool known = shares != nullptr && !shares->tail[at].empty();
-            closure.add_pair(tail + k, head + l, gain, known ? share_of_tail(shares->tail[at][e], shares->head[at][e]) : 0.5F);
+            closure.add_pair(tail + k, head + l, gain,
+                             known ? share_of_tail(shares->tail[at][e], shares->head[at][e]) : 0.5F);
         });
     }
 }
@@ -102,9 +103,9 @@ void check_features(const RowMatrix& rows, const std::vector<std::int64_t>& offs
         for (auto e = offset[g]; e < offset[g + 1]; ++e)
             rows.for_row(e, [&](std::int32_t d, double x) {
                 if (x >= 0.0) return;
-                throw std::invalid_argument("the cut oracle needs " + what + " features >= 0: graph " + std::to_string(g) + ", " +
-                                            row + " " + std::to_string(e - offset[g]) + ", feature " + std::to_string(d) +
-                                            " is " + std::to_string(x));
+                throw std::invalid_argument("the cut oracle needs " + what + " features >= 0: graph " +
+                                            std::to_string(g) + ", " + row + " " + std::to_string(e - offset[g]) +
+                                            ", feature " + std::to_string(d) + " is " + std::to_string(x));
             });
 }
 
@@ -130,7 +131,8 @@ void CutOracle::use_persistency(bool on) {
 
 void CutOracle::check_graphs(std::span<const std::int32_t> graphs) const {
     for (const auto g : graphs)
-        if (g < 0 || g >= problem_.n_graphs()) throw std::invalid_argument("no graph " + std::to_string(g) + " in this problem");
+        if (g < 0 || g >= problem_.n_graphs())
+            throw std::invalid_argument("no graph " + std::to_string(g) + " in this problem");
 }
 
 // Solves one graph; its labeling is scratch.closure.labels() and its plane has been added to scratch.plane.
@@ -153,7 +155,8 @@ CutAnswer CutOracle::solve(const SparseWeights& weights, std::span<const double>
     const double value = answer.loss - dot_compact(p, compact, s.plane);
     const double* absolute = absolute_.data() + graph * p.feature_width();
     const double rounding = s.closure.rounding() + float_rounding(p, graph, compact, absolute, columns_);
-    if (!std::isfinite(value + rounding)) throw std::overflow_error("the scores of a graph are too large for double precision");
+    if (!std::isfinite(value + rounding))
+        throw std::overflow_error("the scores of a graph are too large for double precision");
     answer.bound = std::max(0.0, value + rounding);
     return answer;
 }
@@ -216,7 +219,8 @@ std::vector<std::uint8_t> CutOracle::labelings(std::span<const double> compact, 
     const SparseWeights weights(problem_, compact);
     std::vector<std::int64_t> place(graphs.size() + 1, 0);
     for (std::size_t r = 0; r < graphs.size(); ++r)
-        place[r + 1] = place[r] + (problem_.node_offset[graphs[r] + 1] - problem_.node_offset[graphs[r]]) * problem_.n_labels;
+        place[r + 1] =
+            place[r] + (problem_.node_offset[graphs[r] + 1] - problem_.node_offset[graphs[r]]) * problem_.n_labels;
     std::vector<std::uint8_t> labels(static_cast<std::size_t>(place.back()));
     parallel_for(
         std::ssize(graphs), threads_,

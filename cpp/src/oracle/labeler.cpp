@@ -9,15 +9,16 @@ namespace gapcut {
 
 void check_graphs(const Problem& problem, std::span<const std::int32_t> graphs) {
     for (const auto g : graphs)
-        if (g < 0 || g >= problem.n_graphs()) throw std::invalid_argument("no graph " + std::to_string(g) + " in this problem");
+        if (g < 0 || g >= problem.n_graphs())
+            throw std::invalid_argument("no graph " + std::to_string(g) + " in this problem");
 }
 
 Labeler::Labeler(const Problem& problem, int threads, const Factory& make) : one_hot_(problem) {
     for (int t = 0; t < std::max(1, threads); ++t) workers_.push_back({make(), {}, {}});
 }
 
-// The labels of one graph, into worker.labels; returns the proven bound of its slack. The value of z = y is the sum of the
-// same gains and tables.
+// The labels of one graph, into worker.labels; returns the proven bound of its slack. The value of z = y is the sum of
+// the same gains and tables.
 double Labeler::solve(const OneHotWeights& w, std::int64_t graph, Worker& worker) const {
     const Problem& p = problem();
     const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
@@ -28,7 +29,8 @@ double Labeler::solve(const OneHotWeights& w, std::int64_t graph, Worker& worker
     for (auto u = begin; u < end; ++u) truth += worker.gains[(u - begin) * w.width + p.labels[u]];
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
         const std::int64_t k = p.labels[p.tail[e]], l = p.labels[p.head[e]];
-        p.edges.for_row(e, [&](std::int32_t d, double x) { truth += x * w.pairwise[(d * p.n_labels + k) * w.width + l]; });
+        p.edges.for_row(e,
+                        [&](std::int32_t d, double x) { truth += x * w.pairwise[(d * p.n_labels + k) * w.width + l]; });
     }
     const double bound = std::max(0.0, found - truth) + one_hot_.rounding(w, graph);
     if (!std::isfinite(bound)) throw std::overflow_error("the scores of a graph are too large for double precision");

@@ -37,12 +37,12 @@ void GraphEnergy::set(const OneHotProblem& problem, const OneHotWeights& w, std:
 namespace {
 
 class MessageSolver final : public GraphSolver {
-public:
+  public:
     MessageSolver(const infer::TrwsSettings& settings, std::shared_ptr<MessageStore> store)
         : settings_(settings), store_(std::move(store)) {}
 
-    double solve(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph, const std::vector<double>& gains,
-                 std::int32_t* labels) override {
+    double solve(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph,
+                 const std::vector<double>& gains, std::int32_t* labels) override {
         energy_.set(problem, w, graph, gains);
         const auto view = energy_.view();
         const double scale = size(view);
@@ -56,7 +56,7 @@ public:
         return -result.bound;
     }
 
-private:
+  private:
     // Messages of another order of magnitude are no start: rounding would eat the bound, or sums overflow.
     infer::TrwsResult pass_messages(const infer::EnergyView& view, std::int64_t graph, double scale) {
         if (!store_) return infer::trws(view, settings_);
@@ -77,7 +77,8 @@ private:
         double sum = 0.0;
         for (const auto entries : {view.unary, view.tables})
             for (const double x : entries) sum += std::abs(x);
-        if (!(sum < infer::kLargestSum)) throw std::overflow_error("the scores of a graph are too large for double precision");
+        if (!(sum < infer::kLargestSum))
+            throw std::overflow_error("the scores of a graph are too large for double precision");
         return sum;
     }
 
@@ -90,7 +91,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings, std::shared_ptr<MessageStore> store) {
+std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings,
+                                                 std::shared_ptr<MessageStore> store) {
     return std::make_unique<MessageSolver>(settings, std::move(store));
 }
 

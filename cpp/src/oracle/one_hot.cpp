@@ -24,7 +24,8 @@ GAPCUT_HOT void add_rows(std::int64_t dims, std::int64_t n, const double* __rest
 
 OneHotProblem::OneHotProblem(const Problem& problem) : problem_(problem), absolute_(absolute_feature_sums(problem)) {
     if (!problem.cliques.empty())
-        throw std::invalid_argument("this oracle takes unary and pairwise terms only, but the problem has cliques: use oracle='cut'");
+        throw std::invalid_argument(
+            "this oracle takes unary and pairwise terms only, but the problem has cliques: use oracle='cut'");
 }
 
 OneHotWeights OneHotProblem::prepare(std::span<const double> compact) const {
@@ -64,7 +65,8 @@ void OneHotProblem::gains(const OneHotWeights& w, std::int64_t graph, std::vecto
     for (auto u = begin; u < end; ++u) {
         double* row = out.data() + (u - begin) * w.width;
         if (p.nodes.sparse())
-            p.nodes.for_row(u, [&](std::int32_t d, double x) { add_row(w.width, x, w.unary.data() + d * w.width, row); });
+            p.nodes.for_row(u,
+                            [&](std::int32_t d, double x) { add_row(w.width, x, w.unary.data() + d * w.width, row); });
         else
             add_rows(p.node_dim(), w.width, p.nodes.dense_row(u), w.unary.data(), row);
         for (int k = 0; k < p.n_labels; ++k)
@@ -80,8 +82,8 @@ void OneHotProblem::add_table(const OneHotWeights& w, std::int64_t edge, bool tr
     });
 }
 
-// Twice the error of gains and tables (sums of at most Dn + 1 or De products), and that of the sums over nodes and edges
-// for both labelings, z and y. All are sums whose absolute terms total at most `mass`.
+// Twice the error of gains and tables (sums of at most Dn + 1 or De products), and that of the sums over nodes and
+// edges for both labelings, z and y. All are sums whose absolute terms total at most `mass`.
 double OneHotProblem::rounding(const OneHotWeights& w, std::int64_t graph) const {
     const Problem& p = problem_;
     const std::int64_t dn = p.node_dim(), de = p.edge_dim();
@@ -90,7 +92,8 @@ double OneHotProblem::rounding(const OneHotWeights& w, std::int64_t graph) const
     for (std::int64_t d = 0; d < dn + de; ++d) mass += w.absolute[d] * absolute[d];
     for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += 2.0 * p.loss[u];
     const auto nodes = p.node_offset[graph + 1] - p.node_offset[graph];
-    const auto terms = dn + de + p.n_labels * p.n_labels + 2 * (nodes + p.edge_offset[graph + 1] - p.edge_offset[graph]) + 16;
+    const auto terms =
+        dn + de + p.n_labels * p.n_labels + 2 * (nodes + p.edge_offset[graph + 1] - p.edge_offset[graph]) + 16;
     return 4.0 * gamma(static_cast<double>(terms)) * mass;
 }
 

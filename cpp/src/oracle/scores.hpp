@@ -15,6 +15,7 @@ inline double gamma(double n) {
 }
 
 // a_uk = w^k . phi(u) + loss_u (1 - 2 y_uk) of nodes [begin, end), (end - begin, K).
-void unary_gains(const Problem& problem, const SparseWeights& weights, std::int64_t begin, std::int64_t end, double* gains);
+void unary_gains(const Problem& problem, const SparseWeights& weights, std::int64_t begin, std::int64_t end,
+                 double* gains);
 
 }  // namespace gapcut

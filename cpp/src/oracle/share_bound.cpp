@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kShards = 16, kChunk = 256, kNodes = 512;
 
 // Adds the split of n arcs of one label pair to both ends. A negative coefficient is bounded by none.
-GAPCUT_HOT void split(std::int64_t n, const double* __restrict b, const float* __restrict tail, const float* __restrict head,
-                      double* __restrict to_tail, double* __restrict to_head) {
+GAPCUT_HOT void split(std::int64_t n, const double* __restrict b, const float* __restrict tail,
+                      const float* __restrict head, double* __restrict to_tail, double* __restrict to_head) {
     for (std::int64_t i = 0; i < n; ++i) {
         const double whole = b[i] > 0.0 ? b[i] : 0.0;
         const double c = whole * static_cast<double>(share_of_tail(tail[i], head[i]));
@@ -47,11 +47,12 @@ struct Shard {
 };
 
 class Pass {
-public:
+  public:
     Pass(const Problem& p, std::span<const double> weights, const ArcShares& shares)
         : p_(p), w_(p, weights), pairs_(by_pair(w_)), shares_(shares), shards_(kShards) {
         check_shares(p, shares);
-        if (!p.cliques.empty()) throw std::invalid_argument("arc shares bound pairwise terms only, the problem has cliques");
+        if (!p.cliques.empty())
+            throw std::invalid_argument("arc shares bound pairwise terms only, the problem has cliques");
         for (std::int64_t i = 0; i < kShards; ++i) place(shards_[i], i);
     }
 
@@ -63,7 +64,7 @@ public:
         return sum;
     }
 
-private:
+  private:
     void place(Shard& s, std::int64_t i) const {
         const auto M = p_.edges.rows();
         s.begin = i * M / kShards;
@@ -100,7 +101,8 @@ void Pass::edges(std::int64_t shard) {
         double truth = 0.0;
         for (const PairWeights& pair : pairs_) {
             std::ranges::fill(b, 0.0);
-            for (const auto& [d, weight] : pair.by_feature) add_scaled(b.data(), weight, columns.data() + d * kChunk, n);
+            for (const auto& [d, weight] : pair.by_feature)
+                add_scaled(b.data(), weight, columns.data() + d * kChunk, n);
             const auto at = pair.k * K + pair.l;
             const bool known = !shares_.tail[at].empty();
             split(n, b.data(), known ? shares_.tail[at].data() + begin : even.data(),
@@ -149,8 +151,8 @@ double rounding(const Problem& p, std::span<const double> weights) {
     for (const auto* end : {&p.tail, &p.head})
         for (const auto u : *end) ++degree[u];
     const auto busiest = degree.empty() ? 0 : *std::ranges::max_element(degree);
-    const auto terms = dn + de + static_cast<std::int64_t>(busiest) * K + K * kNodes + kChunk * K * K + p.nodes.rows() / kNodes +
-                       p.edges.rows() / kChunk + p.n_graphs() + 2 * kShards + 64;
+    const auto terms = dn + de + static_cast<std::int64_t>(busiest) * K + K * kNodes + kChunk * K * K +
+                       p.nodes.rows() / kNodes + p.edges.rows() / kChunk + p.n_graphs() + 2 * kShards + 64;
     return 8.0 * gamma(static_cast<double>(terms)) * mass * (1.0 + 1e-6);
 }
 
@@ -158,11 +160,13 @@ double rounding(const Problem& p, std::span<const double> weights) {
 
 void check_shares(const Problem& p, const ArcShares& shares) {
     const auto sized = [&](const std::vector<std::span<const float>>& all) {
-        return std::ssize(all) == p.n_labels * p.n_labels &&
-               std::ranges::all_of(all, [&](const auto& of_pair) { return of_pair.empty() || std::ssize(of_pair) == p.edges.rows(); });
+        return std::ssize(all) == p.n_labels * p.n_labels && std::ranges::all_of(all, [&](const auto& of_pair) {
+                   return of_pair.empty() || std::ssize(of_pair) == p.edges.rows();
+               });
     };
     bool sound = sized(shares.tail) && sized(shares.head);
-    for (std::size_t i = 0; sound && i < shares.tail.size(); ++i) sound = shares.tail[i].empty() == shares.head[i].empty();
+    for (std::size_t i = 0; sound && i < shares.tail.size(); ++i)
+        sound = shares.tail[i].empty() == shares.head[i].empty();
     if (!sound) throw std::invalid_argument("the arc shares are of another problem");
 }
 
@@ -173,7 +177,8 @@ SlackBound share_bound(const Problem& p, std::span<const double> weights, const 
     const auto N = p.nodes.rows(), blocks = (N + kNodes - 1) / kNodes;
     std::vector<double> part(static_cast<std::size_t>(blocks));
     parallel_for(
-        blocks, threads, [&](std::int64_t i, int) { part[i] = pass.nodes(i * kNodes, std::min(N, (i + 1) * kNodes)); }, stop);
+        blocks, threads, [&](std::int64_t i, int) { part[i] = pass.nodes(i * kNodes, std::min(N, (i + 1) * kNodes)); },
+        stop);
     double sum = -pass.truth();
     for (const double x : part) sum += x;
     const auto n = static_cast<double>(p.n_graphs());

@@ -13,25 +13,29 @@ std::string clique_weight(std::int64_t j, const Problem& p) {
     while (j >= p.cliques[g].size()) j -= p.cliques[g++].size();
     const CliqueGroup& group = p.cliques[g];
     std::string labels;
-    for (std::int32_t i = 0; i < group.order; ++i) labels += (i ? ", " : "") + std::to_string(group.tuple(j / group.dim())[i]);
-    return "weight of clique group " + std::to_string(g) + ", labels (" + labels + "), feature " + std::to_string(j % group.dim());
+    for (std::int32_t i = 0; i < group.order; ++i)
+        labels += (i ? ", " : "") + std::to_string(group.tuple(j / group.dim())[i]);
+    return "weight of clique group " + std::to_string(g) + ", labels (" + labels + "), feature " +
+           std::to_string(j % group.dim());
 }
 
 std::string weight_name(std::int64_t full, const Problem& p) {
-    if (full < p.unary_size()) return "unary weight of label " + std::to_string(full / std::max<std::int64_t>(p.node_dim(), 1));
+    if (full < p.unary_size())
+        return "unary weight of label " + std::to_string(full / std::max<std::int64_t>(p.node_dim(), 1));
     if (full >= p.pairwise_end()) return clique_weight(full - p.pairwise_end(), p);
     const auto j = full - p.unary_size(), pair = j / p.edge_dim();
-    return "pairwise weight of labels (" + std::to_string(pair / p.n_labels) + ", " + std::to_string(pair % p.n_labels) +
-           "), edge feature " + std::to_string(j % p.edge_dim());
+    return "pairwise weight of labels (" + std::to_string(pair / p.n_labels) + ", " +
+           std::to_string(pair % p.n_labels) + "), edge feature " + std::to_string(j % p.edge_dim());
 }
 
 void check_weight(double w, std::int64_t full, const Problem& p) {
     if (std::isfinite(w) && (w >= 0.0 || full < p.unary_size())) return;
-    throw std::invalid_argument("the cut oracle needs finite weights, pairwise and clique ones >= 0: the " + weight_name(full, p) +
-                                " is " + std::to_string(w));
+    throw std::invalid_argument("the cut oracle needs finite weights, pairwise and clique ones >= 0: the " +
+                                weight_name(full, p) + " is " + std::to_string(w));
 }
 
-// The weights from full coordinate `begin` on, rows of `dims`; `at` is the compact place of the first of them and moves on.
+// The weights from full coordinate `begin` on, rows of `dims`; `at` is the compact place of the first of them and moves
+// on.
 SparseRows sparse_rows(const Problem& p, std::span<const double> compact, std::int64_t begin, std::int64_t rows,
                        std::int64_t dims, std::int64_t& at) {
     SparseRows block;

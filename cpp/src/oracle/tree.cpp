@@ -12,8 +12,8 @@ namespace gapcut {
 namespace {
 
 // out[l] = max_k own[k] + table[k, l]
-GAPCUT_HOT void max_plus(std::int64_t rows, std::int64_t width, const double* __restrict own, const double* __restrict table,
-                         double* __restrict out) {
+GAPCUT_HOT void max_plus(std::int64_t rows, std::int64_t width, const double* __restrict own,
+                         const double* __restrict table, double* __restrict out) {
     for (std::int64_t l = 0; l < width; ++l) out[l] = own[0] + table[l];
     for (std::int64_t k = 1; k < rows; ++k) {
         const double x = own[k];
@@ -30,7 +30,8 @@ struct Incidence {
     std::vector<std::int64_t> at;
     std::vector<std::int32_t> edge;
 
-    explicit Incidence(const Problem& p) : at(static_cast<std::size_t>(p.nodes.rows()) + 1, 0), edge(2 * p.tail.size()) {
+    explicit Incidence(const Problem& p)
+        : at(static_cast<std::size_t>(p.nodes.rows()) + 1, 0), edge(2 * p.tail.size()) {
         for (std::size_t e = 0; e < p.tail.size(); ++e) ++at[p.tail[e] + 1], ++at[p.head[e] + 1];
         std::partial_sum(at.begin(), at.end(), at.begin());
         auto next = at;
@@ -70,11 +71,11 @@ Cycle walk(const Problem& p, Forests& f) {
 }
 
 class TreeSolver final : public GraphSolver {
-public:
+  public:
     explicit TreeSolver(std::shared_ptr<const Forests> forests) : forests_(std::move(forests)) {}
 
-    double solve(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph, const std::vector<double>& gains,
-                 std::int32_t* labels) override {
+    double solve(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph,
+                 const std::vector<double>& gains, std::int32_t* labels) override {
         const Problem& p = problem.problem();
         const Forests& f = *forests_;
         const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
@@ -101,9 +102,10 @@ public:
         return value;
     }
 
-private:
+  private:
     // The best label of u given its parent's, the first in case of ties.
-    void choose(const Forests& f, std::int64_t width, std::int64_t K, std::int64_t begin, std::int32_t u, std::int32_t* labels) const {
+    void choose(const Forests& f, std::int64_t width, std::int64_t K, std::int64_t begin, std::int32_t u,
+                std::int32_t* labels) const {
         const double* own = own_.data() + (u - begin) * width;
         const bool root = f.parent[u] < 0;
         const double* column = tables_.data() + (u - begin) * K * width + (root ? 0 : labels[f.parent[u] - begin]);
@@ -124,8 +126,8 @@ private:
 Forests Forests::of(const Problem& p) {
     Forests f;
     if (const Cycle cycle = walk(p, f); cycle.graph >= 0)
-        throw std::invalid_argument("oracle='tree' needs graphs without cycles, but graph " + std::to_string(cycle.graph) +
-                                    " has one at node " + std::to_string(cycle.node) +
+        throw std::invalid_argument("oracle='tree' needs graphs without cycles, but graph " +
+                                    std::to_string(cycle.graph) + " has one at node " + std::to_string(cycle.node) +
                                     ": use oracle='trws' (one-hot, with a bound) or oracle='cut'");
     f.link_at.assign(f.parent.size() + 1, 0);
     const auto child = [&](std::size_t e) { return f.parent[p.tail[e]] == p.head[e] ? p.tail[e] : p.head[e]; };

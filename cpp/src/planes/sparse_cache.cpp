@@ -10,10 +10,10 @@
 
 namespace gapcut {
 namespace {
-constexpr int kEntering = 2;           // planes without mass that a block may bring into the model at once
-constexpr std::size_t kJoint = 8;     // planes of a joint model: about so many are enough to end it
-constexpr double kDust = 1e-14;        // of the mass: less room is none
-constexpr std::int64_t kFullEvery = 5; // sweeps; the others leave out planes that have had no mass for a while
+constexpr int kEntering = 2;            // planes without mass that a block may bring into the model at once
+constexpr std::size_t kJoint = 8;       // planes of a joint model: about so many are enough to end it
+constexpr double kDust = 1e-14;         // of the mass: less room is none
+constexpr std::int64_t kFullEvery = 5;  // sweeps; the others leave out planes that have had no mass for a while
 
 // sum value[i] w[at[i]], in chains that do not wait for each other: the reads are what takes the time.
 GAPCUT_HOT double gathered_dot(std::int64_t n, const std::int32_t* __restrict at, const double* __restrict value,
@@ -43,11 +43,15 @@ SparseRow SparseRow::of(const double* row, std::int64_t dim) {
 
 double SparseRow::dot(const double* w) const { return gathered_dot(std::ssize(at), at.data(), value.data(), w); }
 
-SparsePlaneCache::SparsePlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes, std::uint64_t seed)
-    : blocks_(static_cast<std::size_t>(blocks)), mass_(mass), box_(std::move(box)), max_planes_(max_planes), random_(seed) {
+SparsePlaneCache::SparsePlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes,
+                                   std::uint64_t seed)
+    : blocks_(static_cast<std::size_t>(blocks)), mass_(mass), box_(std::move(box)), max_planes_(max_planes),
+      random_(seed) {
     box_.check();
-    if (!(mass > 0.0) || !std::isfinite(mass)) throw std::invalid_argument("the mass of a block must be positive and finite");
-    if (max_planes < 2 * blocks) throw std::invalid_argument("the memory cap leaves less than two planes a graph: raise it");
+    if (!(mass > 0.0) || !std::isfinite(mass))
+        throw std::invalid_argument("the mass of a block must be positive and finite");
+    if (max_planes < 2 * blocks)
+        throw std::invalid_argument("the memory cap leaves less than two planes a graph: raise it");
     x_.assign(static_cast<std::size_t>(dim()), 0.0);
     weights_.resize(x_.size());
     scattered_.assign(x_.size(), 0.0);
@@ -76,7 +80,8 @@ void SparsePlaneCache::make_room() {
     };
     std::vector<Victim> all;
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-        for (std::size_t p = 0; p < blocks_[i].size(); ++p) all.push_back({blocks_[i][p].mass, blocks_[i][p].used, i, p});
+        for (std::size_t p = 0; p < blocks_[i].size(); ++p)
+            all.push_back({blocks_[i][p].mass, blocks_[i][p].used, i, p});
     std::stable_sort(all.begin(), all.end(), [](const Victim& a, const Victim& b) {
         return a.mass != b.mass ? a.mass < b.mass : a.used < b.used;
     });
@@ -95,7 +100,8 @@ void SparsePlaneCache::make_room() {
 std::int64_t SparsePlaneCache::add(std::span<const std::int32_t> blocks, const double* planes, const double* losses) {
     std::int64_t added = 0;
     for (std::size_t r = 0; r < blocks.size(); ++r) {
-        if (blocks[r] < 0 || blocks[r] >= std::ssize(blocks_)) throw std::invalid_argument("a block index is out of range");
+        if (blocks[r] < 0 || blocks[r] >= std::ssize(blocks_))
+            throw std::invalid_argument("a block index is out of range");
         auto row = SparseRow::of(planes + static_cast<std::int64_t>(r) * dim(), dim());
         auto& block = blocks_[blocks[r]];
         const bool known = std::any_of(block.begin(), block.end(),
@@ -263,7 +269,8 @@ DualSums SparsePlaneCache::refresh() {
         for (auto& plane : block) {
             if (!(plane.mass > 0.0)) continue;
             if (total > mass_) plane.mass *= mass_ / total;
-            for (std::size_t i = 0; i < plane.row.at.size(); ++i) x_[plane.row.at[i]] += plane.mass * plane.row.value[i];
+            for (std::size_t i = 0; i < plane.row.at.size(); ++i)
+                x_[plane.row.at[i]] += plane.mass * plane.row.value[i];
             sums.loss += plane.mass * plane.loss;
             ++sums.terms;
         }

@@ -42,7 +42,8 @@ std::vector<std::uint64_t> keys(std::span<const double> xyz, double radius) {
         std::uint64_t cell[3];
         for (std::size_t a = 0; a < 3; ++a) {
             const double c = std::floor((xyz[3 * i + a] - low[a]) / radius);
-            if (c > kMost) throw std::invalid_argument("the points reach further than 2 million radii: take a larger radius");
+            if (c > kMost)
+                throw std::invalid_argument("the points reach further than 2 million radii: take a larger radius");
             cell[a] = static_cast<std::uint64_t>(c) + 1;
         }
         key[i] = key_of(cell[0], cell[1], cell[2]);

@@ -17,7 +17,7 @@ namespace {
 constexpr double kOffPlane = 4.0;
 
 class DisjointSets {
-public:
+  public:
     explicit DisjointSets(std::int64_t n) : parent_(static_cast<std::size_t>(n)) {
         std::iota(parent_.begin(), parent_.end(), 0);
     }
@@ -31,14 +31,14 @@ public:
         if (i != j) parent_[std::max(i, j)] = std::min(i, j);
     }
 
-private:
+  private:
     std::vector<std::int32_t> parent_;
 };
 
 enum class Kind : std::uint8_t { smooth, wire, rough };
 
 class Growing {
-public:
+  public:
     Growing(const RegionCloud& cloud, const RegionSettings& settings)
         : c_(cloud), s_(settings), n_(static_cast<std::int64_t>(cloud.xyz.size()) / 3),
           segment_(static_cast<std::size_t>(n_), -1), kind_(static_cast<std::size_t>(n_)),
@@ -55,7 +55,7 @@ public:
         return std::move(segment_);
     }
 
-private:
+  private:
     Vec3 at(std::int64_t i) const { return {c_.xyz[3 * i], c_.xyz[3 * i + 1], c_.xyz[3 * i + 2]}; }
     static Vec3 row(std::span<const float> v, std::int64_t i) { return {v[3 * i], v[3 * i + 1], v[3 * i + 2]}; }
 

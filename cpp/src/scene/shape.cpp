@@ -46,14 +46,17 @@ struct Moments {
 
 void check(std::int64_t n, const ShapeOut& out) {
     for (const auto& v : {out.normals, out.axes, out.variances})
-        if (static_cast<std::int64_t>(v.size()) != 3 * n) throw std::invalid_argument("room for three values a point is needed");
+        if (static_cast<std::int64_t>(v.size()) != 3 * n)
+            throw std::invalid_argument("room for three values a point is needed");
 }
 
 template <class F>
 void for_blocks(std::int64_t n, int threads, const StopTest& stop, F&& f) {
-    parallel_for((n + kBlock - 1) / kBlock, threads, [&](std::int64_t block, int worker) {
-        for (std::int64_t i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i) f(i, worker);
-    }, stop);
+    parallel_for((n + kBlock - 1) / kBlock, threads,
+                 [&](std::int64_t block, int worker) {
+                     for (std::int64_t i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i) f(i, worker);
+                 },
+                 stop);
 }
 
 }  // namespace
@@ -81,7 +84,8 @@ void shape_within_radius(const RadiusGrid& grid, int threads, const ShapeOut& ou
     std::vector<RadiusSearch> searches(static_cast<std::size_t>(std::max(1, threads)), RadiusSearch(grid));
     for_blocks(n, threads, stop, [&](std::int64_t i, int worker) {
         Moments moments;
-        for (const Neighbour& near : searches[worker].around(static_cast<std::int32_t>(order[i]))) moments.add(near.offset);
+        for (const Neighbour& near : searches[worker].around(static_cast<std::int32_t>(order[i])))
+            moments.add(near.offset);
         moments.write(order[i], out);
     });
 }

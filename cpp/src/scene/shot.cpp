@@ -21,15 +21,13 @@ struct Frame {
     Vec3f x, y, z;
 };
 
-Vec3f rounded(const Vec3& v) {
-    return {static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2])};
-}
+Vec3f rounded(const Vec3& v) { return {static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2])}; }
 
 float dot(const Vec3f& a, const Vec3f& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 // Describes one point after the other; holds scratch memory.
 class Describer {
-public:
+  public:
     Describer(const RadiusGrid& grid, std::span<const float> normals, bool wrap_cosine)
         : search_(grid), radius_(grid.radius()), normals_(normals), wrap_cosine_(wrap_cosine) {}
 
@@ -51,7 +49,7 @@ public:
         normalise(descriptor);
     }
 
-private:
+  private:
     bool find_frame(Frame& frame) {
         if (near_.size() < kLeastNeighbours) return false;
         Scatter scatter;
@@ -71,8 +69,8 @@ private:
         return true;
     }
 
-    // The axis turned to the side where at least half of the neighbours are; a tie is settled by the five whose distance
-    // is about the median.
+    // The axis turned to the side where at least half of the neighbours are; a tie is settled by the five whose
+    // distance is about the median.
     Vec3 towards_most(const Vec3& axis) {
         const std::int64_t n = static_cast<std::int64_t>(near_.size());
         std::int64_t ahead = 0;
@@ -157,8 +155,7 @@ private:
 }  // namespace
 
 void shot(const RadiusGrid& grid, std::span<const float> normals, std::span<const std::int64_t> at,
-          const ShotSettings& settings, std::span<float> descriptors, std::span<float> frames,
-          const StopTest& stop) {
+          const ShotSettings& settings, std::span<float> descriptors, std::span<float> frames, const StopTest& stop) {
     if (static_cast<std::int64_t>(normals.size()) != 3 * grid.n_points())
         throw std::invalid_argument("normals must have one row a point");
     if (descriptors.size() != at.size() * kShotSize || frames.size() != at.size() * kFrameSize)
@@ -167,13 +164,16 @@ void shot(const RadiusGrid& grid, std::span<const float> normals, std::span<cons
     const std::int64_t n = static_cast<std::int64_t>(at.size());
     std::vector<Describer> workers(static_cast<std::size_t>(std::max(1, settings.threads)),
                                    Describer(grid, normals, settings.wrap_cosine));
-    parallel_for((n + kBlock - 1) / kBlock, settings.threads, [&](std::int64_t block, int worker) {
-        for (std::int64_t i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i) {
-            const std::int64_t row = order[i];
-            workers[worker].describe(static_cast<std::int32_t>(at[row]), descriptors.data() + row * kShotSize,
-                                     frames.data() + row * kFrameSize);
-        }
-    }, stop);
+    parallel_for((n + kBlock - 1) / kBlock, settings.threads,
+                 [&](std::int64_t block, int worker) {
+                     for (std::int64_t i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i) {
+                         const std::int64_t row = order[i];
+                         workers[worker].describe(static_cast<std::int32_t>(at[row]),
+                                                  descriptors.data() + row * kShotSize,
+                                                  frames.data() + row * kFrameSize);
+                     }
+                 },
+                 stop);
 }
 
 }  // namespace gapcut::scene

@@ -26,8 +26,9 @@ std::uint64_t key_of(const double* point, double size, std::size_t row) {
     for (int a = 0; a < 3; ++a) {
         const double c = std::floor(point[a] / size);
         if (!(std::abs(c) < static_cast<double>(kReach)))
-            throw std::invalid_argument("point " + std::to_string(row) +
-                                        " is not finite or more than a million voxels from the origin: subtract an offset first");
+            throw std::invalid_argument(
+                "point " + std::to_string(row) +
+                " is not finite or more than a million voxels from the origin: subtract an offset first");
         key = (key << 21) | static_cast<std::uint64_t>(static_cast<std::int64_t>(c) + kReach);
     }
     return key;
@@ -36,7 +37,8 @@ std::uint64_t key_of(const double* point, double size, std::size_t row) {
 }  // namespace
 
 std::vector<std::int64_t> voxel_sample(std::span<const double> xyz, double size, std::uint64_t seed) {
-    if (!(size > 0.0) || !std::isfinite(size)) throw std::invalid_argument("the voxel size must be a finite number > 0");
+    if (!(size > 0.0) || !std::isfinite(size))
+        throw std::invalid_argument("the voxel size must be a finite number > 0");
     const std::size_t n = xyz.size() / 3;
     const std::size_t slots = std::bit_ceil(std::max<std::size_t>(16, 2 * n));
     std::vector<std::uint64_t> keys(slots, kFree);

@@ -1,6 +1,6 @@
 // Exact maximisation of  sum_i a_i z_i + sum_(i,j) b_ij z_i z_j  over z in {0,1}^n, with all b >= 0 (formulation,
-// section 2): a maximum closure, one minimum cut. Terms over more variables, g z_i z_j ... z_m with g >= 0, get a variable
-// s of their own: g s (z_i + ... + z_m - (d - 1)), whose maximum over s is the term (section 6).
+// section 2): a maximum closure, one minimum cut. Terms over more variables, g z_i z_j ... z_m with g >= 0, get a
+// variable s of their own: g s (z_i + ... + z_m - (d - 1)), whose maximum over s is the term (section 6).
 //
 // Coefficients come as doubles and are rounded once to 64-bit integers at a power-of-two scale; everything after
 // that, the persistency rules as well as the cut, is exact integer arithmetic. So the labeling is a maximiser of the
@@ -27,7 +27,8 @@ struct ClosureStats {
     std::int64_t components = 0;
 };
 
-// The minimum cuts of one instance as one network (its components side by side), as MaxFlow takes it: for comparing solvers.
+// The minimum cuts of one instance as one network (its components side by side), as MaxFlow takes it: for comparing
+// solvers.
 struct CoreNetwork {
     std::vector<std::int64_t> excess;             // one a node
     std::vector<std::int32_t> arcs;               // tail and head in turn
@@ -35,15 +36,15 @@ struct CoreNetwork {
 };
 
 class Closure {
-public:
+  public:
     bool use_persistency = true;    // off only to measure what it saves
     CoreNetwork* record = nullptr;  // solve() adds the cuts it makes
 
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_variables);
     void set_gain(std::int32_t i, double a) { gain_[i] = a; }
-    // b >= 0. `share` in [0, 1] is the part of b that the network starts with at i, the rest at j: a split near the best
-    // one (oracle/share_bound.hpp) leaves little to flow; the maximum is the same for any.
+    // b >= 0. `share` in [0, 1] is the part of b that the network starts with at i, the rest at j: a split near the
+    // best one (oracle/share_bound.hpp) leaves little to flow; the maximum is the same for any.
     void add_pair(std::int32_t i, std::int32_t j, double b, float share = 0.5F) {
         pairs_.push_back({i, j, b});
         share_.push_back(share);
@@ -59,7 +60,7 @@ public:
     double rounding() const { return rounding_; }
     const ClosureStats& stats() const { return stats_; }
 
-private:
+  private:
     struct Pair {
         std::int32_t i, j;
         double b;
@@ -88,7 +89,7 @@ private:
     std::int32_t n_ = 0, n_given_ = 0;  // with and without the variables of cliques
     std::vector<double> gain_;
     std::vector<Pair> pairs_;
-    std::vector<float> share_;              // of pairs_
+    std::vector<float> share_;  // of pairs_
     std::vector<Item> items_;
     std::vector<std::int64_t> low_, high_;  // a_i plus the b of neighbours in Lower, in Upper
     std::vector<std::int64_t> first_;

@@ -20,7 +20,7 @@
 namespace gapcut {
 
 class MaxFlow {
-public:
+  public:
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_nodes);
 
@@ -32,9 +32,9 @@ public:
         input_.push_back({i, j, forward, backward});
     }
 
-    // Flow value over the net capacities given: min(source side, sink side) that cancels inside one node is not counted.
-    // stop() is asked now and then: when it turns true, the value of the flow so far is returned, a lower bound of the
-    // minimum cut, and complete() is false: there is no cut.
+    // Flow value over the net capacities given: min(source side, sink side) that cancels inside one node is not
+    // counted. stop() is asked now and then: when it turns true, the value of the flow so far is returned, a lower
+    // bound of the minimum cut, and complete() is false: there is no cut.
     std::int64_t solve(const StopTest& stop = {});
     bool complete() const { return complete_; }
 
@@ -49,7 +49,7 @@ public:
     // After a complete solve(): whether the node is on the source side of the minimum cut found.
     bool source_side(std::int32_t node) const { return on_source_side_[node] != 0; }
 
-private:
+  private:
     struct InputArc {
         std::int32_t from, to;
         std::int64_t forward, backward;

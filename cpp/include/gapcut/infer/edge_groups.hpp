@@ -14,10 +14,11 @@
 namespace gapcut::infer {
 
 struct EdgeGroups {
-    std::int32_t labels = 0;                          // K, of every node
-    std::vector<std::int64_t> later_at, earlier_at;   // (n + 1,) groups
-    std::vector<std::int32_t> later_to, earlier_to;   // (4 groups,) the edge's slot at the other end; padding: one beyond
-    Buffer later_tables, earlier_tables;              // (groups, own label, other label, 4)
+    std::int32_t labels = 0;                         // K, of every node
+    std::vector<std::int64_t> later_at, earlier_at;  // (n + 1,) groups
+    std::vector<std::int32_t> later_to,
+        earlier_to;                       // (4 groups,) the edge's slot at the other end; padding: one beyond
+    Buffer later_tables, earlier_tables;  // (groups, own label, other label, 4)
 
     EdgeGroups() = default;
     // Requires fits(arranged, K, K).

@@ -13,11 +13,11 @@ namespace gapcut::infer {
 // Requires (see check): every node has at least one label; no self loops; entries are finite or +inf (forbidden),
 // and the magnitudes of all finite entries sum to less than kLargestSum. Edges may repeat, in either direction.
 struct EnergyView {
-    std::span<const std::int32_t> labels;        // (V,) K_u >= 1
-    std::span<const std::int64_t> unary_at;      // (V + 1,) where node u's K_u entries start
+    std::span<const std::int32_t> labels;    // (V,) K_u >= 1
+    std::span<const std::int64_t> unary_at;  // (V + 1,) where node u's K_u entries start
     std::span<const double> unary;
-    std::span<const std::int32_t> tail, head;    // (E,) edge (u, v)
-    std::span<const std::int64_t> table_at;      // (E,) where its K_u x K_v row-major entries start; may repeat
+    std::span<const std::int32_t> tail, head;  // (E,) edge (u, v)
+    std::span<const std::int64_t> table_at;    // (E,) where its K_u x K_v row-major entries start; may repeat
     std::span<const double> tables;
 
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(labels.size()); }

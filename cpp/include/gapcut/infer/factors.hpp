@@ -20,14 +20,14 @@ struct FactorView {
     std::span<const double> unary;
     std::span<const std::int64_t> factor_at;  // (F + 1,)
     std::span<const std::int32_t> member;
-    std::span<const std::int64_t> table_at;   // (F,) may repeat
+    std::span<const std::int64_t> table_at;  // (F,) may repeat
     std::span<const double> tables;
 };
 
 // Represents the graph with what solvers need: strides, the places at every node, and room for one message a place.
 // Requires finite entries or +inf. Throws std::invalid_argument if sizes do not fit.
 class FactorGraph {
-public:
+  public:
     explicit FactorGraph(const FactorView& view);
 
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(view_.labels.size()); }
@@ -70,7 +70,7 @@ public:
     // The entry of factor f that these labels select.
     double entry(std::int64_t f, const std::vector<std::int32_t>& labels) const;
 
-private:
+  private:
     FactorView view_;
     std::vector<std::int64_t> stride_, places_at_, places_, message_at_;
     std::vector<std::int32_t> factor_;
@@ -82,7 +82,7 @@ std::vector<std::int32_t> factor_order(const FactorGraph& graph, bool breadth_fi
 
 // Min-marginals of factors: scratch memory for one thread.
 class MinMarginal {
-public:
+  public:
     // Requires `graph` to outlive this object.
     explicit MinMarginal(const FactorGraph& graph) : graph_(graph) {}
 
@@ -94,7 +94,7 @@ public:
     // min over all cells of table + sum of add over all members, every operation rounded down.
     double lower_minimum(std::int64_t f, const double* add);
 
-private:
+  private:
     const FactorGraph& graph_;
     std::vector<std::int32_t> at_, begin_, end_;
     std::vector<double> sum_, zero_;
@@ -104,8 +104,8 @@ private:
 // What every node says about its labels in each of its factors, and which labels are still alive. A dead label is one
 // that no allowed labeling uses; it says +inf everywhere, so that min-marginals avoid it.
 struct Sayings {
-    std::vector<double> add;   // message_size() entries
-    std::vector<char> alive;   // unary_size() entries
+    std::vector<double> add;  // message_size() entries
+    std::vector<char> alive;  // unary_size() entries
 
     // All zero; labels with a forbidden unary entry are dead.
     explicit Sayings(const FactorGraph& graph);
@@ -120,7 +120,7 @@ void decode(const FactorGraph& graph, MinMarginal& marginal, std::span<const std
 
 // Asks stop() once in about a million table entries, and remembers that it struck.
 class PacedStop {
-public:
+  public:
     explicit PacedStop(const StopTest& stop) : stop_(stop) {}
     bool operator()(std::int64_t entries) {
         left_ -= entries;
@@ -130,7 +130,7 @@ public:
     }
     bool struck() const { return struck_; }
 
-private:
+  private:
     static constexpr std::int64_t kEntries = 1 << 20;
     const StopTest& stop_;
     std::int64_t left_ = 0;

@@ -1,9 +1,9 @@
 // TRW-S where all nodes have the same two to four labels: what travels along an edge is squeezed.
 //
 // A sweep over few labels is bound by memory, so the layout saves bytes. Messages are not negative and one entry is
-// zero, so K - 1 numbers hold one without loss: of two labels M(1) - M(0); of three the entries that are not the (first)
-// zero, and their signs say where it is. Costs of the label chosen at the earlier end go less their minimum, likewise.
-// Four labels fill a cache line as they are.
+// zero, so K - 1 numbers hold one without loss: of two labels M(1) - M(0); of three the entries that are not the
+// (first) zero, and their signs say where it is. Costs of the label chosen at the earlier end go less their minimum,
+// likewise. Four labels fill a cache line as they are.
 //
 // An edge has one slot for both, and it lies at the earlier node: its own slots a node reads and writes in a row, and
 // those of edges to earlier nodes it reads from far away, which can be asked for ahead. (Writing far away instead, as
@@ -21,7 +21,7 @@ namespace gapcut::infer {
 
 struct FewPacked {
     EdgeGroups edges;
-    Buffer slots;          // (later slots + 1, 2, part) messages, costs of the label chosen at the earlier node; last: zero
+    Buffer slots;  // (later slots + 1, 2, part) messages, costs of the label chosen at the earlier node; last: zero
     bool forbids = false;  // some entry is +inf
 
     // Numbers that K entries take.

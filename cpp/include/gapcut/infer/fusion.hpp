@@ -12,11 +12,12 @@
 
 namespace gapcut::infer {
 
-// Represents a labeling that moves can only improve. Labelings are compared by the number of forbidden terms first, then
-// by the sum of the others; a move is taken only if the exact sum falls, rounding ruled out.
+// Represents a labeling that moves can only improve. Labelings are compared by the number of forbidden terms first,
+// then by the sum of the others; a move is taken only if the exact sum falls, rounding ruled out.
 class Fusion {
-public:
-    // Requires labels in range (checked; throws std::invalid_argument), and that the view's memory outlives this object.
+  public:
+    // Requires labels in range (checked; throws std::invalid_argument), and that the view's memory outlives this
+    // object.
     Fusion(const EnergyView& energy, std::vector<std::int32_t> labels);
 
     // Each node keeps its label or takes the proposal's, as roof duality says; where it says nothing, it keeps its own.
@@ -28,7 +29,7 @@ public:
 
     const std::vector<std::int32_t>& labels() const { return labels_; }
 
-private:
+  private:
     void add_unaries(std::span<const std::int32_t> proposal);
     void add_edges(std::span<const std::int32_t> proposal);
     bool take(std::span<const std::int32_t> proposal);

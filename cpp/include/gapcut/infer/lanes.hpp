@@ -76,22 +76,32 @@ template <class F>
 inline Lanes each(F f) {
     return Lanes{{f(0), f(1), f(2), f(3)}};
 }
-inline Lanes load(const double* p) { return each([&](int i) { return p[i]; }); }
+inline Lanes load(const double* p) {
+    return each([&](int i) { return p[i]; });
+}
 inline Lanes load_anywhere(const double* p) { return load(p); }
 inline void store(double* p, const Lanes& x) {
     for (int i = 0; i < 4; ++i) p[i] = x.v[i];
 }
 inline void store_anywhere(double* p, const Lanes& x) { store(p, x); }
 inline Lanes fill(double x) { return Lanes{{x, x, x, x}}; }
-inline Lanes operator+(const Lanes& a, const Lanes& b) { return each([&](int i) { return a.v[i] + b.v[i]; }); }
-inline Lanes operator-(const Lanes& a, const Lanes& b) { return each([&](int i) { return a.v[i] - b.v[i]; }); }
-inline Lanes operator*(const Lanes& a, const Lanes& b) { return each([&](int i) { return a.v[i] * b.v[i]; }); }
+inline Lanes operator+(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.v[i] + b.v[i]; });
+}
+inline Lanes operator-(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.v[i] - b.v[i]; });
+}
+inline Lanes operator*(const Lanes& a, const Lanes& b) {
+    return each([&](int i) { return a.v[i] * b.v[i]; });
+}
 inline Lanes select_less(const Lanes& a, const Lanes& b, const Lanes& x, const Lanes& y) {
     return each([&](int i) { return a.v[i] < b.v[i] ? x.v[i] : y.v[i]; });
 }
 inline Lanes least(const Lanes& a, const Lanes& b) { return select_less(a, b, a, b); }
 inline Lanes most(const Lanes& a, const Lanes& b) { return select_less(b, a, a, b); }
-inline Lanes magnitude(const Lanes& a) { return each([&](int i) { return a.v[i] < 0.0 ? -a.v[i] : a.v[i]; }); }
+inline Lanes magnitude(const Lanes& a) {
+    return each([&](int i) { return a.v[i] < 0.0 ? -a.v[i] : a.v[i]; });
+}
 inline Lanes least_across(const Lanes& a, const Lanes& b, const Lanes& c, const Lanes& d) {
     const auto low = [](const Lanes& x) {
         double m = x.v[0];

@@ -19,13 +19,13 @@ namespace gapcut::infer {
 // Uninitialised doubles on a cache-line boundary; large ones ask for huge pages, since half of the accesses are
 // scattered and would otherwise miss the address cache.
 class Buffer {
-public:
+  public:
     Buffer() = default;
     explicit Buffer(std::int64_t size);
     double* data() const { return data_.get(); }
     std::int64_t size() const { return size_; }
 
-private:
+  private:
     struct Free {
         std::align_val_t align;
         void operator()(double* p) const { ::operator delete(p, align); }
@@ -35,17 +35,17 @@ private:
 };
 
 struct Packed {
-    std::vector<std::int32_t> node;                   // (n,) original node
-    std::vector<std::int32_t> labels, width;          // (n,) label count, and the same padded
-    std::vector<std::int64_t> unary_at;               // (n,)
-    std::vector<std::int64_t> forward_at;             // (n + 1,) edges to later nodes
-    std::vector<std::int64_t> backward_at;            // (n + 1,)
-    std::vector<std::int32_t> backward;               // edges to earlier nodes
-    std::vector<std::int32_t> source, target;         // (m,)
-    std::vector<std::int64_t> pair;                   // (m,) of the reduction
-    std::vector<std::int64_t> table_at, message_at;   // (m,)
-    std::vector<double> share;                        // (n,) 1 / max(earlier, later edges), never above
-    Buffer unary, tables, messages, chosen;           // chosen: costs of the labels already chosen, shaped as unary
+    std::vector<std::int32_t> node;                  // (n,) original node
+    std::vector<std::int32_t> labels, width;         // (n,) label count, and the same padded
+    std::vector<std::int64_t> unary_at;              // (n,)
+    std::vector<std::int64_t> forward_at;            // (n + 1,) edges to later nodes
+    std::vector<std::int64_t> backward_at;           // (n + 1,)
+    std::vector<std::int32_t> backward;              // edges to earlier nodes
+    std::vector<std::int32_t> source, target;        // (m,)
+    std::vector<std::int64_t> pair;                  // (m,) of the reduction
+    std::vector<std::int64_t> table_at, message_at;  // (m,)
+    std::vector<double> share;                       // (n,) 1 / max(earlier, later edges), never above
+    Buffer unary, tables, messages, chosen;          // chosen: costs of the labels already chosen, shaped as unary
     std::int32_t widest = 0;
 
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(node.size()); }

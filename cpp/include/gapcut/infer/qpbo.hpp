@@ -1,9 +1,9 @@
 // Roof duality (quadratic pseudo-boolean optimisation, QPBO): minimises a function of binary variables
 //   f(x) = sum of costs of single variables and of pairs, by arbitrary tables, +inf forbids
 // as far as its half-integral relaxation goes: some variables get a label that a minimiser has, the others stay
-// unlabelled, and the value of the relaxation is a lower bound. Exact where no cycle is frustrated, submodular functions
-// among them. Papers: Hammer, Hansen, Simeone 1984; Boros, Hammer, Pseudo-boolean optimization, 2002; Kolmogorov,
-// Rother, Minimizing nonsubmodular functions with graph cuts - a review, PAMI 2007.
+// unlabelled, and the value of the relaxation is a lower bound. Exact where no cycle is frustrated, submodular
+// functions among them. Papers: Hammer, Hansen, Simeone 1984; Boros, Hammer, Pseudo-boolean optimization, 2002;
+// Kolmogorov, Rother, Minimizing nonsubmodular functions with graph cuts - a review, PAMI 2007.
 //
 // Every term is first lowered: its minimum is taken out, the rest rounded down to 64-bit integers at a power-of-two
 // scale, and what costs more than any minimiser can afford (+inf in particular) is cut down to just that. Everything
@@ -25,7 +25,7 @@ namespace gapcut::infer {
 inline constexpr std::int8_t kUnlabelled = -1;
 
 class Qpbo {
-public:
+  public:
     using Table = std::array<double, 4>;  // entry 2 x_i + x_j
 
     // Forgets the last function; memory is kept.
@@ -44,10 +44,10 @@ public:
     // minimiser has them all; strong() marks those that every minimiser has.
     const std::vector<std::int8_t>& labels() const { return label_; }
     const std::vector<std::uint8_t>& strong() const { return strong_; }
-    double bound() const { return bound_; }      // <= min f; +inf: every labeling is forbidden
+    double bound() const { return bound_; }  // <= min f; +inf: every labeling is forbidden
     bool stopped() const { return stopped_; }
 
-private:
+  private:
     struct Unary {
         std::int32_t i;
         std::array<double, 2> cost;
@@ -88,14 +88,14 @@ private:
     std::vector<Unary> unaries_;
     std::vector<Pair> pairs_;
 
-    LowerSum constants_;            // taken out of the terms, as doubles
-    bool infeasible_ = false;       // a term forbids everything
-    double affordable_ = 0.0;       // no minimiser pays more than this over the minima
-    double least_range_ = 0.0;      // that is not 0
-    std::int64_t cap_ = 0;          // the same in units, and one more: what too expensive entries are cut down to
-    int shift_ = 0;                 // a unit is 2^-shift_
+    LowerSum constants_;        // taken out of the terms, as doubles
+    bool infeasible_ = false;   // a term forbids everything
+    double affordable_ = 0.0;   // no minimiser pays more than this over the minima
+    double least_range_ = 0.0;  // that is not 0
+    std::int64_t cap_ = 0;      // the same in units, and one more: what too expensive entries are cut down to
+    int shift_ = 0;             // a unit is 2^-shift_
 
-    std::int64_t constant_ = 0;     // in units
+    std::int64_t constant_ = 0;  // in units
     std::vector<std::int64_t> linear_, least_slope_, most_slope_;
     std::vector<IntPair> merged_, scratch_;
     std::vector<std::int64_t> first_;

@@ -25,7 +25,7 @@ struct Pair {
 };
 
 class Reduction {
-public:
+  public:
     // Requires check(energy) passed; the view's memory must outlive this object. Nodes with keep[u] != 0 (empty: none)
     // stay in the core whatever their degree, because other terms than this energy's hold them.
     explicit Reduction(const EnergyView& energy, const std::vector<char>& keep = {});
@@ -51,7 +51,7 @@ public:
     // Given the core nodes' labels in a full labeling, sets the other nodes' labels to their best.
     void complete(std::vector<std::int32_t>& labels) const;
 
-private:
+  private:
     struct Step {
         std::int32_t node;
         std::int64_t pair;  // the pair to the neighbour it was eliminated into, -1 if there was none

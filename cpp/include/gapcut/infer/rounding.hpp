@@ -31,7 +31,7 @@ inline double difference_below(double a, double b) {
 // A lower bound of a long sum, tight to a few units in the last place: the errors of the additions are exact
 // (Knuth's two-sum) and summed beside it; `magnitude_` bounds what that second sum may have lost.
 class LowerSum {
-public:
+  public:
     // Requires x > -inf, not NaN. +inf makes the sum +inf.
     void add(double x) {
         if (x == kInfinity) {
@@ -52,7 +52,7 @@ public:
         return down(down(sum_ + errors_) - n * n * magnitude_);
     }
 
-private:
+  private:
     double sum_ = 0.0, errors_ = 0.0, magnitude_ = 0.0, count_ = 0.0;
     bool infinite_ = false;
 };

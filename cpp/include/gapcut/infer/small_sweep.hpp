@@ -1,10 +1,10 @@
-// TRW-S where all nodes have the same five to seven labels: four edges of a node at a time, one a lane, and every read in
-// a row.
+// TRW-S where all nodes have the same five to seven labels: four edges of a node at a time, one a lane, and every read
+// in a row.
 //
 // The general layout (packed.hpp) reads half of its messages and tables from where the neighbours are, and pads rows of
 // five entries to eight. Here each end of an edge has its own copy of the table, in the order of the nodes, and its own
-// place for the message it gets, so that a half-sweep streams through all it reads and only writes to far away. The sums
-// and their rounding are those of sweep.hpp.
+// place for the message it gets, so that a half-sweep streams through all it reads and only writes to far away. The
+// sums and their rounding are those of sweep.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Half-sweeps of message passing with minima replaced by soft minima, -t log sum exp(-x / t).
 //
 // TRW-S is block-coordinate ascent on a function with kinks and can stop below its maximum (weak tree agreement,
-// Kolmogorov 2006). With soft minima the function is smooth and the same sweeps climb to its maximum (Meltzer, Globerson
-// and Weiss 2009), which tends to that of the linear relaxation as t falls. Nothing here is rounded towards a bound:
-// messages are a reparametrisation whatever they are, and a sharp half-sweep from them gives a valid bound.
+// Kolmogorov 2006). With soft minima the function is smooth and the same sweeps climb to its maximum (Meltzer,
+// Globerson and Weiss 2009), which tends to that of the linear relaxation as t falls. Nothing here is rounded towards a
+// bound: messages are a reparametrisation whatever they are, and a sharp half-sweep from them gives a valid bound.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gapcut::infer {
 
 // Represents the nodes [first, last) of `packed`, a component of the core with an edge at least, at one temperature.
 class SoftSweep {
-public:
+  public:
     // Requires `packed` to outlive this object; its messages are read and rewritten.
     SoftSweep(Packed& packed, std::int64_t first, std::int64_t last);
 
@@ -42,7 +42,7 @@ public:
     void push_on(double factor);
     void restore();
 
-private:
+  private:
     template <class F>
     void each_message(F&& f);
     double gather(std::int64_t i);

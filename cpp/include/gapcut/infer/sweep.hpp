@@ -31,10 +31,10 @@ struct Sweep {
     double* own;       // h_i, then b_i
     double* absolute;  // sums of magnitudes
     double* decode;
-    double* sent;      // b_i - M
+    double* sent;  // b_i - M
     double* out;
 
-private:
+  private:
     Buffer memory_;
 };
 

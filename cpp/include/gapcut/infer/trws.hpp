@@ -11,29 +11,29 @@
 namespace gapcut::infer {
 
 struct TrwsSettings {
-    int max_sweeps = 1000;        // backward and forward half-sweep together count as one
-    double tolerance = 1e-9;      // closed: energy - bound <= tolerance * sum of the magnitudes of the labeling's terms
-    int patience = 10;            // stalled: in this many sweeps the bound rose, and the energy fell, by less than
-    double least_progress = 5e-3; // this part of the gap that is left
+    int max_sweeps = 1000;    // backward and forward half-sweep together count as one
+    double tolerance = 1e-9;  // closed: energy - bound <= tolerance * sum of the magnitudes of the labeling's terms
+    int patience = 10;        // stalled: in this many sweeps the bound rose, and the energy fell, by less than
+    double least_progress = 5e-3;  // this part of the gap that is left
     NodeOrder order = NodeOrder::index;
-    bool escape = false;          // when a component stalls: soft sweeps out of the fixed point, then go on
+    bool escape = false;  // when a component stalls: soft sweeps out of the fixed point, then go on
 };
 
 struct TrwsResult {
-    std::vector<std::int32_t> labels;      // (V,) best labeling found
-    double bound;                          // <= U(y) for every y, rounding included; +inf: every labeling is forbidden
-    std::vector<std::int32_t> component;   // (V,) connected component of each node
-    std::vector<double> component_bound;   // the same bound for each component alone
-    int sweeps = 0;                        // most in one component, soft ones counted
-    int soft_sweeps = 0;                   // in all components
-    double half_sweep_entries = 0.0;       // table entries processed by half-sweeps
-    double half_sweep_seconds = 0.0;       // and the wall time of them
-    bool stopped = false;                  // stop() turned true first
+    std::vector<std::int32_t> labels;     // (V,) best labeling found
+    double bound;                         // <= U(y) for every y, rounding included; +inf: every labeling is forbidden
+    std::vector<std::int32_t> component;  // (V,) connected component of each node
+    std::vector<double> component_bound;  // the same bound for each component alone
+    int sweeps = 0;                       // most in one component, soft ones counted
+    int soft_sweeps = 0;                  // in all components
+    double half_sweep_entries = 0.0;      // table entries processed by half-sweeps
+    double half_sweep_seconds = 0.0;      // and the wall time of them
+    bool stopped = false;                 // stop() turned true first
 };
 
 // Reduces the energy, then runs every component of the core until it is closed, stalled or has had max_sweeps; with
-// `escape`, those that stalled then get soft sweeps (see soft_sweep.hpp) at falling temperatures, sharp ones between and
-// after them, and end at the optimum of the linear relaxation to about 0.05 %. Bounds come from sharp sweeps only.
+// `escape`, those that stalled then get soft sweeps (see soft_sweep.hpp) at falling temperatures, sharp ones between
+// and after them, and end at the optimum of the linear relaxation to about 0.05 %. Bounds come from sharp sweeps only.
 // Forests are solved exactly. stop() is asked every few milliseconds; the result is valid whenever it strikes.
 // Requires check(energy) and no entry but finite ones and +inf.
 //

@@ -13,7 +13,7 @@
 namespace gapcut {
 
 class Metric {
-public:
+  public:
     // theta splits the step between w and the shares d; step is s0. diagonal: columns move alone, for comparison.
     Metric(const Problem& problem, double theta, double step, bool diagonal, int threads);
 
@@ -24,7 +24,9 @@ public:
     // kappa (K,): how much smaller the label steps of each class are; c = C / n in normalised units.
     void update(std::span<const double> kappa, double c);
 
-    float label_sigma(std::int64_t node, int label) const { return static_cast<float>(s_ / kappa_[label] * inverse_degree_[node]); }
+    float label_sigma(std::int64_t node, int label) const {
+        return static_cast<float>(s_ / kappa_[label] * inverse_degree_[node]);
+    }
     double arc_sigma() const { return s_ / 2.0; }
     double arc_tau() const { return (1.0 - theta_) / (2.0 * s_); }
 
@@ -35,7 +37,7 @@ public:
     const Symmetric& pair_gram() const { return pair_metric_; }
     const Symmetric& pair_hessian() const { return pair_hessian_; }
 
-private:
+  private:
     double theta_, step_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
     std::vector<double> inverse_degree_;  // 1 / max(deg_u, mean degree of its graph / 2)
     UnarySystem unary_;

@@ -26,7 +26,7 @@ struct DualSums {
 };
 
 class PlaneCache {
-public:
+  public:
     // mass > 0 finite; max_planes >= 2 * blocks bounds the memory (dim doubles a plane).
     PlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes, std::uint64_t seed);
 
@@ -35,8 +35,9 @@ public:
     // Returns how many joined.
     std::int64_t add(std::span<const std::int32_t> blocks, const double* planes, const double* losses);
 
-    // Sweeps over all blocks in random order, a Newton step on a few of them at a time, until the gap over the cached planes, as met
-    // during a sweep, is at most `target` or `most` sweeps are done. Returns the sweeps done. Throws Interrupted.
+    // Sweeps over all blocks in random order, a Newton step on a few of them at a time, until the gap over the cached
+    // planes, as met during a sweep, is at most `target` or `most` sweeps are done. Returns the sweeps done. Throws
+    // Interrupted.
     std::int64_t sweep(double target, std::int64_t most, const StopTest& stop);
 
     // Recomputes x from planes and masses, drops running drift, and returns the sums.
@@ -50,7 +51,7 @@ public:
     double mass() const { return mass_; }
     const std::vector<double>& weights() const { return weights_; }
 
-private:
+  private:
     struct Plane {
         std::vector<double> row;
         double loss, mass;
@@ -73,7 +74,7 @@ private:
     std::int64_t max_planes_, size_ = 0, clock_ = 0;
     Random random_;
     std::vector<double> x_, weights_;
-    SimplexModel model_;            // of the planes chosen_, a group a block
+    SimplexModel model_;  // of the planes chosen_, a group a block
     SimplexStep step_;
     std::vector<Plane*> chosen_;
     std::vector<double> level_;     // per group: the gradient that counts as no ascent

@@ -22,13 +22,13 @@ struct PlaneSet {
 };
 
 struct QPOptions {
-    double tolerance = 1e-9;            // stop when gap <= tolerance * primal value
+    double tolerance = 1e-9;  // stop when gap <= tolerance * primal value
     std::int64_t max_iterations = 1000;
-    std::uint64_t seed = 0;             // order of coordinates; the coordinate method only
+    std::uint64_t seed = 0;  // order of coordinates; the coordinate method only
 };
 
-// value = D(alpha), gap = primal value at weights - value >= 0 up to rounding, weights = clamp(sum alpha_t h_t): entries
-// at a bound of the box are there exactly.
+// value = D(alpha), gap = primal value at weights - value >= 0 up to rounding, weights = clamp(sum alpha_t h_t):
+// entries at a bound of the box are there exactly.
 struct QPSolution {
     std::vector<double> alpha, weights;
     double value = 0, gap = 0;

@@ -20,14 +20,14 @@
 namespace gapcut {
 
 struct PrimalDualSettings {
-    double theta = 0.5;   // share of the step given to w
-    double relax = 1.8;   // over-relaxation, in (0, 2)
-    double gamma = 0.25;  // label steps are divided by gamma * number of active pairs of the label; 1 is provably safe
-    double step = 0.06;   // balance of primal and dual steps (s0) to begin with
+    double theta = 0.5;    // share of the step given to w
+    double relax = 1.8;    // over-relaxation, in (0, 2)
+    double gamma = 0.25;   // label steps are divided by gamma * number of active pairs of the label; 1 is provably safe
+    double step = 0.06;    // balance of primal and dual steps (s0) to begin with
     double balance = 0.9;  // then s0 follows what labels and weights have travelled, times this; 0 leaves it
-    double kappa = 2.0;   // in place of gamma * pairs for the first iterations
-    int lag = 5;          // iterations between looks at pairs whose weights are zero
-    int sweeps = 10;      // coordinate sweeps of the pairwise weight step
+    double kappa = 2.0;    // in place of gamma * pairs for the first iterations
+    int lag = 5;           // iterations between looks at pairs whose weights are zero
+    int sweeps = 10;       // coordinate sweeps of the pairwise weight step
     bool diagonal = false;  // weights move in a diagonal metric, for comparison
 };
 
@@ -42,7 +42,7 @@ struct PrimalDualSnapshot {
 };
 
 class PrimalDual {
-public:
+  public:
     // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
     PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
                const PrimalDualSettings& settings, int threads);
@@ -63,13 +63,13 @@ public:
     std::int64_t iterations() const;
     std::vector<double> weights() const;  // compact, inside the box, zeros exact
     std::vector<float> labels() const;    // (N, K) z~ in [0,1]
-    ArcShares shares() const;             // d1, d2 of the active pairs, until the next advance(); for share_bound and the cut
+    ArcShares shares() const;  // d1, d2 of the active pairs, until the next advance(); for share_bound and the cut
     std::int64_t active_pairs() const;
     std::int64_t safe_since() const;  // iteration at which the monitor chose gamma = 1; -1 if never
     double step() const;              // s0 in force
     double residual() const;          // of the last iteration, in the metric
 
-private:
+  private:
     struct State;
     std::unique_ptr<State> state_;
 };

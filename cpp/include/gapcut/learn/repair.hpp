@@ -31,20 +31,21 @@ struct Weights;
 }  // namespace repair
 
 class Repair {
-public:
+  public:
     using Group = std::span<const std::int64_t>;  // coordinates of one node
 
     // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
     Repair(const Problem& problem, std::span<const double> lower, std::span<const double> upper, int threads);
 
-    // Improves z (N, K), entries in [0,1], by at most `sweeps` sweeps. The first goes over every coordinate that can gain,
-    // the others over those that gained more than `worthwhile` (in units of D) the last time. Order is random by seed.
+    // Improves z (N, K), entries in [0,1], by at most `sweeps` sweeps. The first goes over every coordinate that can
+    // gain, the others over those that gained more than `worthwhile` (in units of D) the last time. Order is random by
+    // seed.
     std::vector<float> run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
                            const StopTest& stop = {});
 
     std::int64_t last_steps() const { return steps_; }  // coordinates looked at by the last run
 
-private:
+  private:
     struct Slope {
         double gradient = 0.0, curvature = 0.0;
     };
@@ -70,7 +71,8 @@ private:
     // Both return the gain the model promises.
     double improve(std::int64_t coordinate, Surveys& s);
     double move(std::int64_t coordinate, const Slope& slope, double limit, Survey& s);
-    void improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers, std::vector<std::int64_t>& again);
+    void improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers,
+                       std::vector<std::int64_t>& again);
     std::size_t batch_size() const;
     repair::Blocks blocks() const;
     repair::Weights weights();

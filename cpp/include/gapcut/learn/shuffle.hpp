@@ -9,7 +9,7 @@ namespace gapcut {
 
 // SplitMix64 (Steele, Lea, Flood 2014).
 class Random {
-public:
+  public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
 
     std::uint64_t next() {
@@ -24,7 +24,7 @@ public:
         for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
     }
 
-private:
+  private:
     std::uint64_t state_;
 };
 

@@ -8,10 +8,10 @@ namespace gapcut {
 
 // Planes that share a simplex: the sum of their masses may grow by `room`.
 struct SimplexModel {
-    std::vector<double> gram;              // (m, m) row-major, positive semidefinite up to rounding
-    std::vector<double> gradient, value;   // (m,) slope and mass of each plane, value >= 0
-    std::vector<std::int32_t> group;       // (m,) which simplex it belongs to
-    std::vector<double> room;              // per simplex, >= 0; 0 means that its cap is met
+    std::vector<double> gram;             // (m, m) row-major, positive semidefinite up to rounding
+    std::vector<double> gradient, value;  // (m,) slope and mass of each plane, value >= 0
+    std::vector<std::int32_t> group;      // (m,) which simplex it belongs to
+    std::vector<double> room;             // per simplex, >= 0; 0 means that its cap is met
 
     void clear();
 };
@@ -21,7 +21,7 @@ struct SimplexModel {
 //
 // Reusable: keeps its scratch memory between calls. Exact zeros: a plane that leaves has value + p == 0 exactly.
 class SimplexStep {
-public:
+  public:
     static constexpr double kRidge = 1e-11;
 
     // mass > 0: the cap of a whole simplex, sets the scale of the ridge where the gram vanishes. ridge: relative to the
@@ -30,7 +30,7 @@ public:
 
     const std::vector<double>& target() const { return target_; }
 
-private:
+  private:
     void prepare(const SimplexModel& model, double mass, double ridge);
     void factor();
     void back_solve(double* rhs) const;
@@ -49,15 +49,15 @@ private:
     const std::int32_t* group_ = nullptr;
     double ridge_ = 0, steepest_ = 0, tolerance_ = 0;
     std::vector<double> room_, cap_, multiplier_, total_;  // per group; multiplier_ of the caps that are met, else 0
-    std::vector<char> capped_;                       // per group
-    std::vector<double> target_, residual_;          // (m,) current point and model gradient there
-    std::vector<std::int32_t> in_;                   // planes that may move, in order of the factor's rows
+    std::vector<char> capped_;                             // per group
+    std::vector<double> target_, residual_;                // (m,) current point and model gradient there
+    std::vector<std::int32_t> in_;                         // planes that may move, in order of the factor's rows
     std::vector<char> member_;
-    std::vector<double> factor_;                     // (m, m) lower triangle of the Cholesky factor on in_
-    std::size_t factored_ = 0;                       // leading rows of factor_ that are valid
-    std::vector<double> step_;                       // per entry of in_
-    std::vector<std::int32_t> held_, members_;       // groups whose sum is held; per group its entries in in_
-    std::vector<double> ones_, schur_, sums_;        // (held, in), (held, held), (held,)
+    std::vector<double> factor_;                // (m, m) lower triangle of the Cholesky factor on in_
+    std::size_t factored_ = 0;                  // leading rows of factor_ that are valid
+    std::vector<double> step_;                  // per entry of in_
+    std::vector<std::int32_t> held_, members_;  // groups whose sum is held; per group its entries in in_
+    std::vector<double> ones_, schur_, sums_;   // (held, in), (held, held), (held,)
 };
 
 // Solves A x = b in place of b for a small symmetric positive definite A (n, n), which is overwritten.

@@ -23,12 +23,12 @@ Symmetric scaled(const Symmetric& matrix, double factor, double shift);
 
 // The Cholesky factor of a positive definite matrix.
 class Cholesky {
-public:
+  public:
     Cholesky() = default;
     explicit Cholesky(const Symmetric& matrix);
     void solve(double* x) const;  // in place
 
-private:
+  private:
     Symmetric upper_;  // U with U'U = matrix, upper triangle
 };
 

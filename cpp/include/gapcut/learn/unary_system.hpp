@@ -1,5 +1,5 @@
-// The metric of the unary weights (formulation, section 3b): for label k the form L_k = f_k A, A = X' diag(weight) X, and
-// the step that solves (L_k + I/c) x = r.
+// The metric of the unary weights (formulation, section 3b): for label k the form L_k = f_k A, A = X' diag(weight) X,
+// and the step that solves (L_k + I/c) x = r.
 //
 // Three ways, one interface. Dense: A and a Cholesky factor for each distinct f. Iterative, for thousands of columns: A
 // is applied through X and the steps are solved by conjugate gradients from the old weights, all labels at once.
@@ -17,9 +17,10 @@
 namespace gapcut {
 
 class UnarySystem {
-public:
+  public:
     enum class Way { dense, iterative, diagonal };
-    static constexpr std::int64_t kDenseColumns = 1024;  // above, a factor would cost more than the iterations it serves
+    static constexpr std::int64_t kDenseColumns =
+        1024;  // above, a factor would cost more than the iterations it serves
 
     // weight (N,): of each node in A. Keeps a reference to the problem.
     UnarySystem(const Problem& problem, std::vector<double> weight, Way way, int threads);
@@ -37,10 +38,10 @@ public:
     void solve(std::span<const double> right, std::span<const std::uint8_t> bounded, std::span<const double> lower,
                std::span<const double> upper, std::span<double> x) const;
 
-private:
+  private:
     void solve_bounded(int label, const double* right, const double* lower, const double* upper, double* x) const;
-    void solve_diagonal(int label, const double* right, const double* metric_x, const double* lower, const double* upper,
-                        double* x) const;
+    void solve_diagonal(int label, const double* right, const double* metric_x, const double* lower,
+                        const double* upper, double* x) const;
     void conjugate_gradients(std::span<const double> right, std::vector<std::uint8_t> open, std::span<double> x) const;
     void apply(const std::vector<std::uint8_t>& labels, std::span<const double> x, std::span<double> out) const;
 
@@ -49,9 +50,9 @@ private:
     Way way_;
     int threads_;
     double inverse_c_ = 0.0;
-    Symmetric gram_;                 // dense
-    std::vector<double> diagonal_;   // of A (iterative: the preconditioner)
-    std::vector<double> row_sums_;   // of |X|' diag(weight) |X| (iterative and diagonal)
+    Symmetric gram_;                // dense
+    std::vector<double> diagonal_;  // of A (iterative: the preconditioner)
+    std::vector<double> row_sums_;  // of |X|' diag(weight) |X| (iterative and diagonal)
     std::vector<double> factor_;
     std::vector<Cholesky> solver_;  // dense: one for each distinct factor
     std::vector<std::size_t> which_;

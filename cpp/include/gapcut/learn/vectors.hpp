@@ -1,4 +1,5 @@
-// Kernels on vectors of doubles, vectorised. The sums run in a fixed order, so results repeat bit for bit on one machine.
+// Kernels on vectors of doubles, vectorised. The sums run in a fixed order, so results repeat bit for bit on one
+// machine.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The clique terms of the relaxed binary problem (formulation, section 6): what they add to a graph's closure problem, and
-// to its plane.
+// The clique terms of the relaxed binary problem (formulation, section 6): what they add to a graph's closure problem,
+// and to its plane.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@
 namespace gapcut {
 
 class CliqueTerms {
-public:
+  public:
     // Keeps a reference; the problem must stay as it is, its restriction to coordinates too.
     explicit CliqueTerms(const Problem& problem);
 
     // One closure item for each clique of the graph and tuple with a positive potential. `potentials` is scratch.
-    void add_potentials(const SparseWeights& weights, std::int64_t graph, std::vector<double>& potentials, Closure& closure) const;
+    void add_potentials(const SparseWeights& weights, std::int64_t graph, std::vector<double>& potentials,
+                        Closure& closure) const;
 
     // Adds the clique part of Psi(x, y) - Psi(x, z) to `plane` (full coordinates), z (V, K) of 0 and 1; tuples whose
     // weights are all out of use are left out.
     void add_plane(std::int64_t graph, const std::vector<std::uint8_t>& z, std::vector<double>& plane) const;
 
-private:
+  private:
     struct Group {
         std::int64_t weight;              // full coordinate of its first weight
         std::vector<std::int32_t> live;   // tuples with a weight in use, by first label

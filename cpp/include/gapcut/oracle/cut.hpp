@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gapcut/flow/closure.hpp"
-#include "gapcut/oracle/share_bound.hpp"
 #include "gapcut/oracle/clique_terms.hpp"
+#include "gapcut/oracle/share_bound.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
@@ -29,7 +29,7 @@ struct CutTotals {
 };
 
 class CutOracle {
-public:
+  public:
     // Keeps a reference: the problem must outlive the oracle and stay as it is. Throws std::invalid_argument naming the
     // first negative feature of an edge or clique.
     explicit CutOracle(const Problem& problem, int threads);
@@ -40,8 +40,8 @@ public:
     const Problem& problem() const { return problem_; }
 
     // Solves the named graphs. Row r of `planes` (graphs.size() x dim(), row-major) is the plane of graphs[r].
-    std::vector<CutAnswer> evaluate(std::span<const double> weights, std::span<const std::int32_t> graphs, double* planes,
-                                    const StopTest& stop = {});
+    std::vector<CutAnswer> evaluate(std::span<const double> weights, std::span<const std::int32_t> graphs,
+                                    double* planes, const StopTest& stop = {});
 
     // Solves all graphs and averages. Sums run over fixed shards in index order: the bits do not depend on `threads`.
     // `shares` near the best split leave little for the flow to do; any split gives the same maximum.
@@ -56,13 +56,12 @@ public:
     // The minimum cuts that solving one graph at these weights takes.
     CoreNetwork core_network(std::span<const double> weights, std::int32_t graph);
 
-private:
+  private:
     struct Scratch;  // one a thread
 
     void check_graphs(std::span<const std::int32_t> graphs) const;
     CutAnswer solve(const struct SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
-                    const ArcShares* shares,
-                    Scratch& scratch) const;
+                    const ArcShares* shares, Scratch& scratch) const;
 
     static constexpr std::int64_t kShard = 8;  // graphs summed together by total()
 

@@ -15,7 +15,7 @@ namespace gapcut {
 
 // Solves one graph; one a thread, with its scratch memory.
 class GraphSolver {
-public:
+  public:
     virtual ~GraphSolver() = default;
 
     // Writes V labels and returns an upper bound of the maximum of sum gain + sum table over all labelings, up to
@@ -35,7 +35,7 @@ struct LabelerTotals {
 };
 
 class Labeler {
-public:
+  public:
     using Factory = std::function<std::unique_ptr<GraphSolver>()>;
 
     // Keeps a reference: the problem must outlive the oracle and stay as it is.
@@ -48,8 +48,8 @@ public:
     const Problem& problem() const { return one_hot_.problem(); }
 
     // Solves the named graphs. Row r of `planes` (graphs.size() x dim(), zero on entry) is the plane of graphs[r].
-    std::vector<LabelerAnswer> evaluate(std::span<const double> weights, std::span<const std::int32_t> graphs, double* planes,
-                                        const StopTest& stop = {});
+    std::vector<LabelerAnswer> evaluate(std::span<const double> weights, std::span<const std::int32_t> graphs,
+                                        double* planes, const StopTest& stop = {});
 
     // Solves all graphs and averages. Sums run over fixed shards in index order: the bits do not depend on `threads`.
     LabelerTotals total(std::span<const double> weights, const StopTest& stop = {});
@@ -58,7 +58,7 @@ public:
     std::vector<std::int32_t> labelings(std::span<const double> weights, std::span<const std::int32_t> graphs,
                                         const StopTest& stop = {});
 
-private:
+  private:
     struct Worker {
         std::unique_ptr<GraphSolver> solver;
         std::vector<double> gains;

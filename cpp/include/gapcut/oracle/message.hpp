@@ -23,7 +23,8 @@ struct MessageStore {
 };
 
 // Labelings are polished by ICM where the bound leaves a gap. Without a store every call starts anew.
-std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings, std::shared_ptr<MessageStore> store);
+std::unique_ptr<GraphSolver> make_message_solver(const infer::TrwsSettings& settings,
+                                                 std::shared_ptr<MessageStore> store);
 
 // The energy -(gains, tables) of one graph, over memory that this object owns.
 struct GraphEnergy {
@@ -31,10 +32,11 @@ struct GraphEnergy {
     std::vector<std::int64_t> unary_at, table_at;
     std::vector<double> unary, tables;
 
-    void set(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph, const std::vector<double>& gains);
+    void set(const OneHotProblem& problem, const OneHotWeights& w, std::int64_t graph,
+             const std::vector<double>& gains);
     infer::EnergyView view() const { return {labels, unary_at, unary, tail, head, table_at, tables}; }
 
-private:
+  private:
     std::vector<double> padded_;
 };
 

@@ -14,16 +14,16 @@ namespace gapcut {
 
 // Weights as these oracles read them, one row a feature; rows are padded with zeros to a multiple of eight.
 struct OneHotWeights {
-    std::int64_t width = 0;              // K padded
-    std::vector<double> unary;           // (Dn, width)
-    std::vector<double> pairwise;        // (De, K, width): first label by second
-    std::vector<double> transposed;      // (De, K, width): second label by first
-    std::vector<std::uint8_t> used;      // (De,) whether the feature has any weight
-    std::vector<double> absolute;        // (Dn + De,) sums of |w| over the labels, or label pairs, of a feature
+    std::int64_t width = 0;          // K padded
+    std::vector<double> unary;       // (Dn, width)
+    std::vector<double> pairwise;    // (De, K, width): first label by second
+    std::vector<double> transposed;  // (De, K, width): second label by first
+    std::vector<std::uint8_t> used;  // (De,) whether the feature has any weight
+    std::vector<double> absolute;    // (Dn + De,) sums of |w| over the labels, or label pairs, of a feature
 };
 
 class OneHotProblem {
-public:
+  public:
     // Keeps a reference: the problem must outlive this and stay as it is.
     explicit OneHotProblem(const Problem& problem);
 
@@ -48,7 +48,7 @@ public:
     // label pairs; without m (nullptr) the products z_uk z_vl. Any numbers of labels may add up to anything.
     double add_fractional_plane(std::int64_t graph, const double* z, const double* m, double* plane) const;
 
-private:
+  private:
     void add_unary(std::int64_t node, std::int64_t label, double share, double* plane) const;
     void add_pair(std::int64_t edge, std::int64_t pair, double share, double* plane) const;
 

@@ -39,7 +39,8 @@ struct SlackBound {
     double rounding = 0.0;  // the part of it that pays for floating point
 };
 
-// Mean over graphs of an upper bound of max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z)). The same bits for any number of threads. Throws like SparseWeights.
+// Mean over graphs of an upper bound of max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z)). The same bits for any number
+// of threads. Throws like SparseWeights.
 SlackBound share_bound(const Problem& problem, std::span<const double> weights, const ArcShares& shares, int threads,
                        const StopTest& stop = {});
 

@@ -45,8 +45,8 @@ struct SparseRows {
 };
 
 struct SparseWeights {
-    // Expands compact weights (dim() long). Throws std::invalid_argument if a pairwise or clique weight is negative or any
-    // weight is not finite, naming labels and feature.
+    // Expands compact weights (dim() long). Throws std::invalid_argument if a pairwise or clique weight is negative or
+    // any weight is not finite, naming labels and feature.
     SparseWeights(const Problem& problem, std::span<const double> compact);
 
     std::vector<double> unary_by_feature;                      // (Dn, K): scores of a node are sums of its rows

@@ -15,9 +15,9 @@ struct Forests {
         std::int32_t edge;
         bool child_is_tail;
     };
-    std::vector<std::int32_t> order;      // (N,) nodes of each graph (numbered in the stacked set), parents first
-    std::vector<std::int32_t> parent;     // (N,) by node: the parent, -1 for a root
-    std::vector<std::int64_t> link_at;    // (N + 1,) by node: its edges to the parent
+    std::vector<std::int32_t> order;    // (N,) nodes of each graph (numbered in the stacked set), parents first
+    std::vector<std::int32_t> parent;   // (N,) by node: the parent, -1 for a root
+    std::vector<std::int64_t> link_at;  // (N + 1,) by node: its edges to the parent
     std::vector<Link> links;
 
     // Throws std::invalid_argument naming the first graph that has a cycle, and a node on it or beyond.

@@ -1,6 +1,6 @@
 // The plane cache of block-coordinate learning (see learn/plane_cache.hpp for the dual it ascends) for planes with few
-// entries: those of one-hot labelings of small graphs, which touch the weights of few labels. Rows are stored and read by
-// their entries only, so that memory and time follow these and not the number of weights.
+// entries: those of one-hot labelings of small graphs, which touch the weights of few labels. Rows are stored and read
+// by their entries only, so that memory and time follow these and not the number of weights.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SparseRow {
 
 // Requires, ensures and means what PlaneCache does, function by function.
 class SparsePlaneCache {
-public:
+  public:
     SparsePlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes, std::uint64_t seed);
 
     std::int64_t add(std::span<const std::int32_t> blocks, const double* planes, const double* losses);
@@ -38,7 +38,7 @@ public:
     std::int64_t dim() const { return box_.dim(); }
     const std::vector<double>& weights() const { return weights_; }
 
-private:
+  private:
     struct Plane {
         SparseRow row;
         double loss, mass;
@@ -65,7 +65,8 @@ private:
     SimplexModel model_;  // of the planes chosen_, a group a block
     SimplexStep step_;
     std::vector<Plane*> chosen_;
-    std::vector<double> level_, last_gap_;  // per group: the gradient that counts as no ascent; per block: gap as last met
+    std::vector<double> level_,
+        last_gap_;  // per group: the gradient that counts as no ascent; per block: gap as last met
     std::vector<double> scattered_, direction_;  // zero between steps
     std::vector<std::int32_t> moved_, order_;    // moved_: where direction_ may not be zero
     Box part_;                                   // of the coordinates moved_

@@ -28,8 +28,9 @@ struct Scatter {
 };
 
 struct Eigen3 {
-    Vec3 values;                  // ascending
-    std::array<Vec3, 3> vectors;  // unit, vectors[i] belongs to values[i]; signs and equal values: arbitrary, repeatable
+    Vec3 values;  // ascending
+    std::array<Vec3, 3>
+        vectors;  // unit, vectors[i] belongs to values[i]; signs and equal values: arbitrary, repeatable
 };
 
 // Cyclic Jacobi rotations until the off-diagonal vanishes to double precision.

@@ -17,7 +17,7 @@ struct Neighbour {
 
 // Immutable; any number of RadiusSearch objects may read it at the same time.
 class RadiusGrid {
-public:
+  public:
     // xyz: 3 N finite values. Throws std::invalid_argument for other lengths, for a radius that is not > 0, and where
     // the points reach further than 2 million radii.
     RadiusGrid(std::span<const double> xyz, double radius);
@@ -30,28 +30,28 @@ public:
     // std::out_of_range for a point that does not exist.
     std::vector<std::int64_t> by_cube(std::span<const std::int64_t> points) const;
 
-private:
+  private:
     friend class RadiusSearch;
 
     double radius_;
-    std::vector<std::uint64_t> cube_keys_;   // ascending, one a non-empty cube
-    std::vector<std::int64_t> cube_start_;   // cubes + 1, into the arrays below
-    std::vector<std::int32_t> point_of_;     // sorted place -> point
-    std::vector<std::int32_t> place_of_;     // point -> sorted place
-    std::vector<std::int32_t> cube_of_;      // sorted place -> cube
-    std::vector<Vec3> sorted_;               // positions, by sorted place
+    std::vector<std::uint64_t> cube_keys_;  // ascending, one a non-empty cube
+    std::vector<std::int64_t> cube_start_;  // cubes + 1, into the arrays below
+    std::vector<std::int32_t> point_of_;    // sorted place -> point
+    std::vector<std::int32_t> place_of_;    // point -> sorted place
+    std::vector<std::int32_t> cube_of_;     // sorted place -> cube
+    std::vector<Vec3> sorted_;              // positions, by sorted place
 };
 
 // Scratch memory of one thread.
 class RadiusSearch {
-public:
+  public:
     explicit RadiusSearch(const RadiusGrid& grid) : grid_(&grid) {}
 
     // Every point at most `radius` away, the point itself included, in an order that depends on the grid only. The span
     // is valid until the next call.
     std::span<const Neighbour> around(std::int32_t point);
 
-private:
+  private:
     void collect(std::int32_t cube);
 
     const RadiusGrid* grid_;

@@ -9,9 +9,9 @@
 
 namespace gapcut::scene {
 
-// Where the results go, 3 values a point. Normals (direction of the smallest variance) and axes (of the largest) are unit
-// vectors of arbitrary, repeatable sign; variances descend and are >= 0. All NaN where a neighbourhood has fewer than three
-// points apart from each other in space.
+// Where the results go, 3 values a point. Normals (direction of the smallest variance) and axes (of the largest) are
+// unit vectors of arbitrary, repeatable sign; variances descend and are >= 0. All NaN where a neighbourhood has fewer
+// than three points apart from each other in space.
 struct ShapeOut {
     std::span<float> normals, axes, variances;
 };
