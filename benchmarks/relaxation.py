@@ -2,7 +2,7 @@
 
     python benchmarks/relaxation.py [--count 100]
 
-Small random energies of nine families (``tests/random_energies.py``: graph, tables; 2 to 6 labels), each solved
+Small random energies of nine families (``tests/support/random_energies.py``: graph, tables; 2 to 6 labels), each solved
 by ``lp`` (HiGHS; the bound recomputed from its duals) and by ``trws`` with and without ``escape``. ``within`` counts
 bounds at most 0.1 % below the program's optimum, ``worst`` is the largest distance; ``tight``: energies that close
 without an escape, which then does not run. ``open`` columns are for the others: sweeps and CPU milliseconds, means.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from gapcut import Energy, _core, solve
 from random_energies import FAMILIES, random_energy

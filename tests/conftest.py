@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests; modules beside this file (tiny.py, ...) can be imported by name."""
+"""Fixtures shared by all tests; modules in support/ (tiny.py, ...) can be imported by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
 @pytest.fixture(scope="session")
