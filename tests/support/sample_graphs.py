@@ -1,11 +1,10 @@
-"""Small labelled graphs with something to learn: labels follow noisy node features, and neighbours tend "
-"to agree."""
+"""Small labelled graphs with something to learn: labels follow noisy node features, and neighbours tend to agree."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gapcut import Graph, GraphSet
+from gapcut import Graph, GraphSet, StructuredSVM
 
 
 def sample_graph(rng: np.random.Generator, n_nodes: int = 12, n_labels: int = 3, noise: float = 0.7) -> Graph:
@@ -30,3 +29,8 @@ def sample_graphs(count: int = 6, seed: int = 0, **options: float) -> GraphSet:
 def relabelled(graphs: GraphSet, names: list[object]) -> GraphSet:
     """The same graphs with label ``names[k]`` in place of ``k``."""
     return GraphSet(g.replace(labels=[names[int(k)] for k in g.labels]) for g in graphs)
+
+
+def same_model(a: StructuredSVM, b: StructuredSVM) -> bool:
+    """Whether both have the same weights, bit for bit."""
+    return np.array_equal(a.unary_, b.unary_) and np.array_equal(a.pairwise_, b.pairwise_)
