@@ -19,7 +19,7 @@ TESTED = {
     5: "test_solve.py::test_reported_cases",
     7: "test_qpbo.py::test_reported_cases_of_any_tables",
     8: "test_qpbo.py::test_reported_cases_of_any_tables",
-    9: "test_energy_files.py::test_reported_cases_through_files",
+    9: "files/test_known_files.py::test_reported_cases_through_files",
     11: "test_reported_cases.py::test_a_model_after_another_is_solved_as_alone",
     13: "test_reported_cases.py::test_labels_are_in_range_and_have_the_energy_reported",
     15: "test_reported_cases.py::test_labelings_of_the_wrong_length_are_refused",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import pickle
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from gapcut.inference import METHODS, TOLERANCE, Energy, solve, solve_many
 from own_time import OwnTime
+from reported_cases import reported_energies, reported_energy
 
 INF = math.inf
 
@@ -308,35 +308,9 @@ def test_methods_and_settings_are_checked() -> None:
         solve(Energy(np.zeros((30, 2)), []), "brute")
 
 
-def case_energy(case: dict) -> Energy:
-    labels = case["labels"]
-    as_cost = lambda x: np.array(x, dtype=float)  # noqa: E731  (null becomes nan)
-    unaries, edges, tables = [np.zeros(k) for k in labels], [], []
-    if case["id"] == 5:
-        return Energy(-np.eye(4), [])
-    if "V" in case:
-        return Energy(
-            case.get("unary", np.zeros((3, 3))),
-            case.get("edges", [(0, 1), (1, 2), (0, 2)]),
-            np.array(case["V"]),
-        )
-    for scope, table in case["terms"]:
-        table = as_cost(table)
-        table[np.isnan(table)] = INF
-        if len(scope) == 1:
-            unaries[scope[0]] += table
-        else:
-            edges.append(scope)
-            tables.append(table)
-    return Energy(unaries, edges, tables)
-
-
 def test_reported_cases(shared: Path) -> None:
-    cases = json.loads((shared / "cases" / "inference.json").read_text())["cases"]
-    with_value = [c for c in cases if "min" in c and "scopes3" not in c]
-    assert len(with_value) >= 6
-    for case in with_value:
-        energy = case_energy(case)
+    for case in reported_energies(shared):
+        energy = reported_energy(case)
         for method in ("auto", "brute"):
             solution = solve(energy, method)
             assert solution.energy == pytest.approx(case["min"], abs=1e-12), case["what"]

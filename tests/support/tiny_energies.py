@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from gapcut.inference import Energy
+from gapcut.inference.methods.parts import Known
 
 INF = math.inf
 KINDS = {
@@ -50,3 +51,15 @@ def disjoint_union(energies: list[Energy]) -> Energy:
         cliques += [(nodes + first, table) for nodes, table in map(energy.clique, range(energy.n_cliques))]
         first += energy.n_nodes
     return Energy(unaries, np.array(edges, dtype=int).reshape(-1, 2), tables, cliques)
+
+
+def start(energy: Energy) -> Known:
+    """What is known before any method ran: the labels of least unaries, and the bound without edges."""
+    labels = np.asarray(energy.native.unary_labels(), dtype=np.int64)
+    return Known(labels, energy.energy(labels), energy.independent_bound())
+
+
+def random_graph(rng: np.random.Generator, n: int, k: int, density: float, scale: float = 1.0) -> Energy:
+    """Normal tables on the edges of a random graph: relaxations are rarely tight."""
+    edges = [(u, v) for u in range(n) for v in range(u) if rng.random() < density]
+    return Energy(rng.normal(size=(n, k)), edges, scale * rng.normal(size=(len(edges), k, k)))

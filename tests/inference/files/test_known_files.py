@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
-from energy_files import INF, all_energies, round_trip
-from gapcut import Energy, read_energy, solve
+from energy_files import all_energies, round_trip
+from gapcut import read_energy, solve
+from reported_cases import reported_energies, reported_energy
 
 
 def test_known_files_have_their_published_optimum(shared):
@@ -34,34 +34,9 @@ def test_toulbar2_files_have_their_published_optimum(name, shared):
     assert found.energy == pytest.approx(float((root / f"{name.split('.')[0]}.ub").read_text()), abs=1e-9)
 
 
-def reported_energy(case) -> Energy:
-    """The energy of a case of inference.json."""
-
-    def table(rows):
-        return np.array([[INF if x is None else x for x in np.atleast_1d(row)] for row in rows], dtype=float)
-
-    labels = case["labels"]
-    unaries = [np.zeros(k) for k in labels]
-    if "V" in case and "unary" in case:
-        unaries = [np.array(u, dtype=float) for u in case["unary"]]
-    elif "unary" in case:
-        unaries = [np.full(k, case["unary"]) for k in labels]
-    elif case["id"] == 5:
-        unaries = list(-np.eye(4))
-    terms = [(nodes, table(rows)) for nodes, rows in case.get("terms", [])]
-    terms = [(n, t.ravel() if len(n) == 1 else t) for n, t in terms]
-    terms += [(edge, table(case["V"])) for edge in case.get("edges", [])]
-    ternary = np.array([INF if x is None else x for x in case.get("ternary", [])]).reshape(-1, 2, 2, 2)
-    terms += [(scope, ternary[0]) for scope in case.get("scopes3", [])]
-    return Energy(unaries, cliques=terms)
-
-
 @pytest.mark.parametrize("end", [".uai", ".cfn.gz", ".h5"])
 def test_reported_cases_through_files(end, shared, tmp_path):
-    cases = json.loads((shared / "cases" / "inference.json").read_text())["cases"]
-    cases = [case for case in cases if "min" in case]
-    assert len(cases) >= 7
-    for case in cases:
+    for case in reported_energies(shared):
         energy = round_trip(reported_energy(case), tmp_path / f"case{end}")
         found = solve(energy)
         assert found.energy == pytest.approx(case["min"], abs=1e-12), case["id"]
