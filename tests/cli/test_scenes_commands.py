@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
 from gapcut.scenes.labelling import SceneModel
+from street_samples import NAMES, street
 
 pytest.importorskip("cyclopts")
 pytest.importorskip("rich")
 pytest.importorskip("laspy")
 pytest.importorskip("matplotlib")
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "scenes"))
-from street_samples import NAMES, street
 
 
 @pytest.fixture(scope="module")

@@ -104,7 +104,7 @@ def test_killed_at_random_moments_loses_nothing(tmp_path):
     killed = 0
     for _ in range(20):
         child = subprocess.Popen(
-            [sys.executable, "-c", code, str(path), str(gap), str(here), str(here.parent)]
+            [sys.executable, "-c", code, str(path), str(gap), str(here), str(here.parent / "support")]
         )
         time.sleep(1.0 + float(rng.random()) * min(4.0, seconds / 4))
         killed += child.poll() is None
