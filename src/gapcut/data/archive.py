@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import os
 import struct
-import uuid
 import zipfile
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ import scipy.sparse as sp
 from gapcut.data import clique_arrays
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
-from gapcut.data.graph_set import GraphSet
 from gapcut.data.labels import typed_values
+from gapcut.files import write_atomically
 from gapcut.typing import AnyArray, IntArray
 
 _CSR = ("node_features_data", "node_features_indices", "node_features_indptr", "node_features_shape")
@@ -55,7 +56,17 @@ class GraphFileError(ValueError):
     """One line: which file, what is wrong with it."""
 
 
-def load(path: str | PathLike[str]) -> GraphSet:
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds: the arguments of a :class:`gapcut.GraphSet`."""
+
+    graphs: Sequence[Graph]
+    extras: dict[str, AnyArray]
+    node_feature_names: Sequence[str] | None
+    edge_feature_names: Sequence[str] | None
+
+
+def load(path: str | PathLike[str]) -> Contents:
     """Read a file, or a folder's ``.npz`` files in the order of their names.
 
     Raises FileNotFoundError, or GraphFileError naming the file and the array, graph, node or edge.
@@ -68,30 +79,23 @@ def load(path: str | PathLike[str]) -> GraphSet:
     return _load_file(place_on_disk)
 
 
-def save(graphs: GraphSet, path: str | PathLike[str]) -> None:
-    """Write a set to one file, through a temporary file beside it that is renamed when complete."""
+def save(contents: Contents, path: str | PathLike[str]) -> None:
+    """Write one file, whole or not at all. The graphs must fit each other."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file in it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent}: no such folder to write {target.name} to")
-    arrays = _to_arrays(graphs)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    arrays = _to_arrays(contents)
+    write_atomically(target, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
 
 # ---------------------------------------------------------------------------------------------------- writing
 
 
-def _to_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
-    clash = sorted(name for name in graphs.extras if _is_known(name))
+def _to_arrays(contents: Contents) -> dict[str, AnyArray]:
+    graphs = contents.graphs
+    clash = sorted(name for name in contents.extras if _is_known(name))
     if clash:
         raise ValueError(f"a per-graph array cannot be called {clash[0]!r}: the file format uses that name")
     arrays: dict[str, AnyArray] = {
@@ -100,16 +104,16 @@ def _to_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
         "edges": _stack([g.edges for g in graphs], (0, 2), np.int64),
         "edge_features": _stack([g.edge_features for g in graphs], (0, 0), np.float64),
     }
-    arrays |= _feature_arrays(graphs) | _label_arrays(graphs) | clique_arrays.to_arrays(list(graphs))
+    arrays |= _feature_arrays(graphs) | _label_arrays(graphs) | clique_arrays.to_arrays(graphs)
     if any(g.node_weights is not None for g in graphs):
         weights = [np.full(g.n_nodes, np.nan) if g.node_weights is None else g.node_weights for g in graphs]
         arrays["node_weights"] = np.concatenate(weights)
     if any(g.name is not None for g in graphs):
         arrays["names"] = np.array([g.name or "" for g in graphs], dtype=np.str_)
-    for key, names in zip(_NAMES, (graphs.node_feature_names, graphs.edge_feature_names), strict=True):
+    for key, names in zip(_NAMES, (contents.node_feature_names, contents.edge_feature_names), strict=True):
         if names is not None:
             arrays[key] = np.array(names, dtype=np.str_)
-    for name, values in graphs.extras.items():
+    for name, values in contents.extras.items():
         if values.dtype.kind not in "biufU":
             raise ValueError(
                 f"per-graph array {name!r} holds {values.dtype} values: only numbers and strings are saved"
@@ -118,7 +122,7 @@ def _to_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
     return arrays
 
 
-def _feature_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
+def _feature_arrays(graphs: Sequence[Graph]) -> dict[str, AnyArray]:
     if not any(g.is_sparse for g in graphs):
         return {"node_features": _stack([g.node_features for g in graphs], (0, 0), np.float64)}
     stacked = sp.csr_array(sp.vstack([sp.csr_array(g.node_features) for g in graphs], format="csr"))
@@ -126,7 +130,7 @@ def _feature_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
     return dict(zip(_CSR, parts, strict=True))
 
 
-def _label_arrays(graphs: GraphSet) -> dict[str, AnyArray]:
+def _label_arrays(graphs: Sequence[Graph]) -> dict[str, AnyArray]:
     if all(g.labels is None for g in graphs):
         return {}
     labelled = np.concatenate([g.labelled for g in graphs])
@@ -152,24 +156,21 @@ def _stack(parts: list[Any], empty: tuple[int, int], dtype: Any) -> AnyArray:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def _load_folder(folder: Path) -> GraphSet:
+def _load_folder(folder: Path) -> Contents:
     files = sorted(folder.glob("*.npz"))
     if not files:
         raise GraphFileError(f"{folder}: no .npz file in this folder")
-    sets = [_load_file(file, single=True) for file in files]
-    shared = set.intersection(*(set(s.extras) for s in sets))
-    try:
-        return GraphSet(
-            [graph for graphs in sets for graph in graphs],
-            extras={name: np.concatenate([s.extras[name] for s in sets]) for name in sorted(shared)},
-            node_feature_names=sets[0].node_feature_names,
-            edge_feature_names=sets[0].edge_feature_names,
-        )
-    except ValueError as error:
-        raise GraphFileError(f"{folder}: {error}") from None
+    parts = [_load_file(file, single=True) for file in files]
+    shared = set.intersection(*(set(part.extras) for part in parts))
+    return Contents(
+        [graph for part in parts for graph in part.graphs],
+        {name: _joined([part.extras[name] for part in parts], name, folder) for name in sorted(shared)},
+        parts[0].node_feature_names,
+        parts[0].edge_feature_names,
+    )
 
 
-def _load_file(path: Path, single: bool = False) -> GraphSet:
+def _load_file(path: Path, single: bool = False) -> Contents:
     arrays = read_arrays(path)
     if single and "node_offset" not in arrays and "edge_offset" not in arrays:
         arrays = _as_set_of_one(arrays, path)
@@ -177,6 +178,15 @@ def _load_file(path: Path, single: bool = False) -> GraphSet:
         return _from_arrays(arrays)
     except ValueError as error:
         raise GraphFileError(f"{path}: {error}") from None
+
+
+def _joined(rows: list[AnyArray], name: str, folder: Path) -> AnyArray:
+    try:
+        return np.concatenate(rows)
+    except (ValueError, TypeError) as error:
+        raise GraphFileError(
+            f"{folder}: per-graph array {name!r} differs from file to file ({error})"
+        ) from None
 
 
 def _as_set_of_one(arrays: dict[str, AnyArray], path: Path) -> dict[str, AnyArray]:
@@ -233,7 +243,7 @@ def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-def _from_arrays(arrays: dict[str, AnyArray]) -> GraphSet:
+def _from_arrays(arrays: dict[str, AnyArray]) -> Contents:
     edges = _need(arrays, "edges")
     nodes = _node_features(arrays)
     node_offset = _checked_offset(arrays, "node_offset", nodes.shape[0], "node_features")
@@ -258,11 +268,12 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> GraphSet:
         raise ValueError(f"array 'names' has shape {names.shape}, but there are {count} graphs")
     shared = {k: _closed(v) for k, v in arrays.items()} | {"node_features": nodes, "names": names}
     groups = clique_arrays.groups(shared, count, _checked_offset)
-    return GraphSet(
+    node_names, edge_names = (arrays[key].tolist() if key in arrays else None for key in _NAMES)
+    return Contents(
         [_graph(shared, groups, g, _span(node_offset, g), _span(edge_offset, g)) for g in range(count)],
-        extras=_extras(arrays, count),
-        node_feature_names=arrays["node_feature_names"].tolist() if "node_feature_names" in arrays else None,
-        edge_feature_names=arrays["edge_feature_names"].tolist() if "edge_feature_names" in arrays else None,
+        _extras(arrays, count),
+        node_names,
+        edge_names,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from gapcut.data import archive
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
 from gapcut.typing import AnyArray
@@ -82,16 +83,21 @@ class GraphSet(Sequence[Graph]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one ``.npz`` (see :mod:`gapcut.data.archive`); the file appears whole or not at all."""
-        from gapcut.data.archive import save
-
-        save(self, path)
+        archive.save(archive.Contents(self._graphs, self._extras, self._node_names, self._edge_names), path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], select: str | None = None) -> GraphSet:
         """Read an ``.npz`` or a folder with one ``.npz`` a graph; ``select``: a boolean per-graph array."""
-        from gapcut.data.archive import load
-
-        graphs = load(path)
+        found = archive.load(path)
+        try:
+            graphs = cls(
+                found.graphs,
+                extras=found.extras,
+                node_feature_names=found.node_feature_names,
+                edge_feature_names=found.edge_feature_names,
+            )
+        except ValueError as error:
+            raise archive.GraphFileError(f"{path}: {error}") from None
         return graphs if select is None else graphs.select(select)
 
     def __repr__(self) -> str:
