@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--part doubling,threads,large,many] [--largest 125000]
 
 ``doubling``: planted graphs of 15,625 edges and up (to ten million arcs of label pairs), time of an iteration, of
-the share bound, of an exact cut (started evenly, and from the arc shares) and of a repair, and their ratio to half
+the slack bound, of an exact cut (started evenly, and from the arc multipliers) and of a repair, and their ratio to half
 the size. ``large``: one graph of
 100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to 1 %. ``many``: 1,000 graphs of 500 nodes.
 ``threads``: tables and scenes with one thread and with two, one after the other. Peak memory is that of a process of
@@ -79,10 +79,10 @@ def head(title: str, columns: str) -> None:
 
 
 def doubling(options: argparse.Namespace) -> None:
-    """Times of an iteration, of the bound from arc shares, of a cut started evenly and from the shares, of a repair,
+    """Times of an iteration, of the bound from arc multipliers, of a cut started evenly and from them, of a repair,
     each summed over ``--instances`` graphs of one size: cuts differ from graph to graph.
     """
-    parts = ("iteration", "share bound", "cut", "cut from shares", "repair")
+    parts = ("iteration", "slack bound", "cut", "cut from multipliers", "repair")
     columns = "|".join(f"{part} ms|x" for part in parts)
     head("Twice the edges", f"nodes|edges|arcs of active pairs|arcs of the cut|{columns}")
     before: list[float] = []

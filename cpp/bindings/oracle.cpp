@@ -29,8 +29,8 @@ nb::tuple total(CutOracle& oracle, const In1<double>& weights, std::optional<dou
     {
         const auto stop = stop_test(seconds);
         const nb::gil_scoped_release release;
-        const ArcShares shares = start == nullptr ? ArcShares() : start->shares();
-        totals = oracle.total(span(weights), stop, start == nullptr ? nullptr : &shares);
+        const ArcMultipliers multipliers = start == nullptr ? ArcMultipliers() : start->multipliers();
+        totals = oracle.total(span(weights), stop, start == nullptr ? nullptr : &multipliers);
     }
     const auto& s = totals.stats;
     nb::dict stats;
@@ -59,7 +59,7 @@ void bind_oracle(nb::module_& m) {
              "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
         .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(), "start"_a.none() = nb::none(),
              "Mean plane (dim,), mean loss, mean bound and cut statistics over all graphs. The flow starts from the "
-             "arc shares of `start`.")
+             "arc multipliers of `start`.")
         .def(
             "labelings",
             [](CutOracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {

@@ -33,7 +33,7 @@ nb::dict snapshot(const PrimalDual& self) {
     out["z_step"] = to_array(std::move(s.z_step));
     out["active"] = to_array(std::move(s.active));
     out["arcs"] = to_array(std::move(s.arcs));
-    out["pace"] = to_array(std::vector<double>{s.gamma, s.step});
+    out["step_sizes"] = to_array(std::vector<double>{s.damping, s.primal_weight});
     out["counters"] =
         to_array(std::vector<std::int64_t>{s.iteration, s.metric_changed, s.safe_since, s.since_trade_off});
     return out;
@@ -51,11 +51,12 @@ void restore(PrimalDual& self, const nb::dict& d) {
     PrimalDualSnapshot s{entry<double>(d, "w"),     entry<double>(d, "w_step"),       entry<double>(d, "pair_gradient"),
                          entry<double>(d, "kappa"), entry<double>(d, "history"),      entry<float>(d, "z"),
                          entry<float>(d, "z_step"), entry<std::int32_t>(d, "active"), entry<float>(d, "arcs")};
-    const auto pace = entry<double>(d, "pace");
+    const auto step_sizes = entry<double>(d, "step_sizes");
     const auto counters = entry<std::int64_t>(d, "counters");
-    if (pace.size() != 2 || counters.size() != 4) throw std::invalid_argument("the snapshot is of another problem");
-    s.gamma = pace[0];
-    s.step = pace[1];
+    if (step_sizes.size() != 2 || counters.size() != 4)
+        throw std::invalid_argument("the snapshot is of another problem");
+    s.damping = step_sizes[0];
+    s.primal_weight = step_sizes[1];
     s.iteration = counters[0];
     s.metric_changed = counters[1];
     s.safe_since = counters[2];
@@ -71,12 +72,12 @@ void bind_primal_dual(nb::module_& m) {
     nb::class_<PrimalDualSettings>(m, "PrimalDualSettings")
         .def(nb::init<>())
         .def_rw("theta", &PrimalDualSettings::theta)
-        .def_rw("relax", &PrimalDualSettings::relax)
-        .def_rw("gamma", &PrimalDualSettings::gamma)
-        .def_rw("step", &PrimalDualSettings::step)
-        .def_rw("balance", &PrimalDualSettings::balance)
-        .def_rw("kappa", &PrimalDualSettings::kappa)
-        .def_rw("lag", &PrimalDualSettings::lag)
+        .def_rw("over_relaxation", &PrimalDualSettings::over_relaxation)
+        .def_rw("damping", &PrimalDualSettings::damping)
+        .def_rw("primal_weight", &PrimalDualSettings::primal_weight)
+        .def_rw("rebalance", &PrimalDualSettings::rebalance)
+        .def_rw("kappa0", &PrimalDualSettings::kappa0)
+        .def_rw("screening_interval", &PrimalDualSettings::screening_interval)
         .def_rw("sweeps", &PrimalDualSettings::sweeps)
         .def_rw("diagonal", &PrimalDualSettings::diagonal);
 
@@ -117,18 +118,19 @@ void bind_primal_dual(nb::module_& m) {
                 {
                     const auto stop = stop_test(seconds);
                     const nb::gil_scoped_release release;
-                    found = share_bound(p, span(weights), self.shares(), threads, stop);
+                    found = slack_bound(p, span(weights), self.multipliers(), threads, stop);
                 }
                 return nb::make_tuple(found.bound, found.rounding);
             },
             "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
-            "Proven upper bound of the mean slack at these weights from the arc shares reached, and its part that is "
+            "Proven upper bound of the mean slack at these weights from the arc multipliers reached, and its part that "
+            "is "
             "rounding.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
-        .def_prop_ro("step", &PrimalDual::step)
+        .def_prop_ro("primal_weight", &PrimalDual::primal_weight)
         .def_prop_ro("safe_since", &PrimalDual::safe_since)
         .def_prop_ro("residual", &PrimalDual::residual);
 
@@ -141,18 +143,18 @@ void bind_primal_dual(nb::module_& m) {
             "problem"_a, "lower"_a, "upper"_a, "threads"_a, nb::keep_alive<1, 2>())
         .def(
             "run",
-            [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double worthwhile,
+            [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double min_gain,
                std::uint64_t seed, std::optional<double> seconds) {
                 const auto labels = labels_of(p, z);
                 std::vector<float> better;
                 {
                     const auto stop = stop_test(seconds);
                     const nb::gil_scoped_release release;
-                    better = self.run(labels, C, sweeps, worthwhile, seed, stop);
+                    better = self.run(labels, C, sweeps, min_gain, seed, stop);
                 }
                 return to_array(std::move(better), {z.shape(0), z.shape(1)});
             },
-            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "worthwhile"_a, "seed"_a, "seconds"_a.none() = nb::none())
+            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none())
         .def_prop_ro("last_steps", &Repair::last_steps);
 
     m.def(

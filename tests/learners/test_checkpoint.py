@@ -54,7 +54,7 @@ def test_other_data_or_settings_are_refused(problem, tmp_path):
         with pytest.raises(ValueError, match="belongs to other data"):
             run(wrong, path)
     with pytest.raises(ValueError, match="belongs to other data"):
-        run(problem, path, gamma=0.5)
+        run(problem, path, damping=0.5)
 
 
 def test_damaged_checkpoints_are_one_clear_error_and_never_a_wrong_claim(problem, tmp_path):

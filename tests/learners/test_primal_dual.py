@@ -100,12 +100,12 @@ def test_a_repair_does_not_depend_on_the_number_of_threads():
     assert np.array_equal(repaired[0], repaired[2])
 
 
-def test_steps_follow_what_was_travelled_and_a_snapshot_keeps_them():
+def test_the_primal_weight_follows_the_distances_and_a_snapshot_keeps_them():
     rng = np.random.default_rng(12)
     problem, *_ = tiny_problem(rng, n_graphs=5, C=1e4)
     balanced, fixed = (
         _core.PrimalDual(
-            problem.core, problem.lower, problem.upper, problem.C, PrimalDual(balance=b).native(), 1
+            problem.core, problem.lower, problem.upper, problem.C, PrimalDual(rebalance=b).native(), 1
         )
         for b in (0.9, 0.0)
     )
@@ -113,13 +113,13 @@ def test_steps_follow_what_was_travelled_and_a_snapshot_keeps_them():
     for _ in range(5):
         balanced.advance(40)
         fixed.advance(40)
-        steps.append(balanced.step)
-    assert fixed.step == 0.06
+        steps.append(balanced.primal_weight)
+    assert fixed.primal_weight == 0.06
     assert len(set(steps)) > 1
     assert all(0.49 < b / a < 2.01 for a, b in itertools.pairwise(steps))
     again = _core.PrimalDual(problem.core, problem.lower, problem.upper, problem.C, PrimalDual().native(), 1)
     again.restore(balanced.snapshot())
-    assert again.step == balanced.step
+    assert again.primal_weight == balanced.primal_weight
     for state in (balanced, again):
         state.advance(100)
     assert np.array_equal(balanced.weights(), again.weights())
@@ -169,7 +169,7 @@ def test_steps_that_are_too_long_are_noticed_and_bounds_stay_valid():
     noticed = 0
     for _ in range(20):
         problem, graphs, labels = tiny_problem(rng, n_graphs=3, max_bits=8, C=10.0)
-        result = solve(problem, gamma=1e-3, kappa=1e-3, step=5.0)
+        result = solve(problem, damping=1e-3, kappa0=1e-3, primal_weight=5.0)
         best, _ = enumerated_optimum(problem, graphs, labels)
         assert result.lower <= best + 1e-7 * (1 + best)
         assert best - 1e-7 * (1 + best) <= result.upper

@@ -10,7 +10,7 @@ void Closure::reset(std::int32_t n_variables) {
     n_ = n_given_ = n_variables;
     gain_.assign(static_cast<std::size_t>(n_variables), 0.0);
     pairs_.clear();
-    share_.clear();
+    fraction_.clear();
     items_.clear();
     stats_ = {};
 }
@@ -55,8 +55,8 @@ void Closure::build_adjacency() {
     for (std::size_t q = 0; q < pairs_.size(); ++q) {
         const Pair& p = pairs_[q];
         const std::int64_t b = std::llrint(p.b * scale_);
-        neighbours_[first_[p.i + 1]++] = {p.j, share_[q], b};
-        neighbours_[first_[p.j + 1]++] = {p.i, 1.0F - share_[q], b};
+        neighbours_[first_[p.i + 1]++] = {p.j, fraction_[q], b};
+        neighbours_[first_[p.j + 1]++] = {p.i, 1.0F - fraction_[q], b};
         high_[p.i] += b;
         high_[p.j] += b;
     }
@@ -75,7 +75,7 @@ void Closure::grow_lower() {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
-            const auto [j, share, b] = neighbours_[p];
+            const auto [j, fraction, b] = neighbours_[p];
             low_[j] += b;
             if (state_[j] == kOpen && low_[j] > 0) {
                 state_[j] = kIn;
@@ -94,7 +94,7 @@ void Closure::shrink_upper() {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
-            const auto [j, share, b] = neighbours_[p];
+            const auto [j, fraction, b] = neighbours_[p];
             high_[j] -= b;
             if (state_[j] == kOpen && high_[j] <= 0) {
                 state_[j] = kOut;
@@ -123,15 +123,15 @@ void Closure::solve_components() {
     }
 }
 
-// Calls f(j, i's share of b, the rest) for every pair of member i with a later member j of the component at hand.
+// Calls f(j, i's fraction of b, the rest) for every pair of member i with a later member j of the component at hand.
 template <class F>
 void Closure::for_core_pairs(std::int32_t i, F&& f) const {
     const auto node = member_[i];
     for (auto p = first_[node]; p < first_[node + 1]; ++p) {
-        const auto [other, share, b] = neighbours_[p];
+        const auto [other, fraction, b] = neighbours_[p];
         if (state_[other] != kOpen || place_[other] <= i || b == 0) continue;
         const std::int64_t mine =
-            std::clamp<std::int64_t>(std::llrint(static_cast<double>(b) * static_cast<double>(share)), 0, b);
+            std::clamp<std::int64_t>(std::llrint(static_cast<double>(b) * static_cast<double>(fraction)), 0, b);
         f(place_[other], mine, b - mine);
     }
 }

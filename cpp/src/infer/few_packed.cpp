@@ -33,12 +33,12 @@ FewPacked FewPacked::build(const Reduction& reduced, const Packed& arranged) {
     return out;
 }
 
-void FewPacked::hand_over(Packed& packed) const {
+void FewPacked::copy_messages(Packed& packed) const {
     const std::int64_t n = part(edges.labels);
     edges.each_edge(packed, [&](std::int64_t e, std::int64_t slot, std::int64_t) {
         const double* numbers = slots.data() + slot * 2 * n;
         double* message = packed.messages.data() + packed.message_at[e];
-        switch (edges.labels) {  // as in unsqueeze of few_sweep.cpp
+        switch (edges.labels) {  // as in expand of few_sweep.cpp
             case 2:
                 return two_labels(numbers, message);
             case 3:

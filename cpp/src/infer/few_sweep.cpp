@@ -15,7 +15,7 @@
 namespace gapcut::infer {
 namespace {
 
-constexpr std::int64_t kGroupsAhead = 12;  // between asking for the slots and tables of a group and reading them
+constexpr std::int64_t kGroupsAhead = 12;  // between prefetching the slots and tables of a group and reading them
 
 template <int K>
 inline constexpr std::int64_t kPart = FewPacked::part(K);  // numbers a message takes
@@ -24,7 +24,7 @@ inline constexpr std::int64_t kSlot = 2 * kPart<K>;
 
 // K entries >= 0, one of them zero, as kPart numbers.
 template <int K>
-GAPCUT_INLINE void squeeze(const Lanes* x, Lanes* part) {
+GAPCUT_INLINE void compress(const Lanes* x, Lanes* part) {
     if constexpr (K == 2) {
         part[0] = x[1] - x[0];
     } else if constexpr (K == 4) {
@@ -37,7 +37,7 @@ GAPCUT_INLINE void squeeze(const Lanes* x, Lanes* part) {
 }
 
 template <int K>
-GAPCUT_INLINE void unsqueeze(const Lanes* part, Lanes* x) {
+GAPCUT_INLINE void expand(const Lanes* part, Lanes* x) {
     const Lanes zero = fill(0.0);
     if constexpr (K == 2) {
         x[0] = most(zero - part[0], zero), x[1] = most(part[0], zero);
@@ -126,15 +126,16 @@ template <int K, bool kCosts>
 GAPCUT_INLINE void add(double* const* slots, Lanes* sum, Lanes* costs) {
     Lanes parts[kSlot<K>], x[K];
     read<K, kCosts>(slots, parts);
-    unsqueeze<K>(parts, x);
+    expand<K>(parts, x);
     GAPCUT_UNROLL for (int k = 0; k < K; ++k) sum[k] = sum[k] + x[k];
     if constexpr (kCosts) {
-        unsqueeze<K>(parts + kPart<K>, x);
+        expand<K>(parts + kPart<K>, x);
         GAPCUT_UNROLL for (int k = 0; k < K; ++k) costs[k] = costs[k] + x[k];
     }
 }
 
-// What a node has got, by label, and what it gives. Four labels at most are one block of lanes (and of Packed::unary).
+// Sums of what a node has received, by label, and h, b of sweep.hpp. Four labels at most are one block of lanes (and of
+// Packed::unary).
 template <int K, bool kForbids>
 struct FewNode {
     Lanes later, earlier, chosen;  // sums of messages, of costs given the labels chosen at earlier neighbours
@@ -158,7 +159,7 @@ struct FewNode {
     }
 
     // h, d and b from `groups` groups of edges; false if every label is forbidden.
-    GAPCUT_INLINE bool finish(const double* unary, std::int64_t groups, double share) {
+    GAPCUT_INLINE bool finish(const double* unary, std::int64_t groups, double chain_weight) {
         const Lanes error = fill((2.0 * kLanes * static_cast<double>(groups) + 16.0) * kUnit), inf = fill(kInfinity);
         const Lanes u = load(unary), messages = later + earlier, sum = u + messages;
         h = sum - error * (magnitude(u) + messages);
@@ -166,7 +167,7 @@ struct FewNode {
         least = lowest_of<K>(&h);
         if (kForbids && least == kInfinity) return false;
         const Lanes over = h - fill(least);
-        b = select_less(over, fill(kTiny), fill(0.0), fill(share * (1.0 - 16.0 * kUnit)) * over);
+        b = select_less(over, fill(kTiny), fill(0.0), fill(chain_weight * (1.0 - 16.0 * kUnit)) * over);
         return true;
     }
 
@@ -204,7 +205,7 @@ GAPCUT_INLINE Lanes costs_of(const double* row, Lanes* parts) {
         x[l] = load(row + l * kLanes) - low;
         if constexpr (kForbids) x[l] = select_less(low, fill(kInfinity), x[l], fill(0.0));
     }
-    squeeze<K>(x, parts);
+    compress<K>(x, parts);
     return low;
 }
 
@@ -230,7 +231,7 @@ GAPCUT_INLINE void forward_nodes(FewPacked& few, const Packed& p, Sweep& s, std:
         FewNode<K, kForbids> node;
         node.read_later(own, n_later);
         node.template read_earlier<true>(slots, edges.earlier_to.data() + earlier * kLanes, n_earlier);
-        if (!node.finish(unary, n_later + n_earlier, p.share[i])) return void(s.infeasible = true);
+        if (!node.finish(unary, n_later + n_earlier, p.chain_weight[i])) return void(s.infeasible = true);
         bound.add(node.least);
         const std::int32_t label = labels[i] = node.choose_label(unary);
         alignas(32) double chosen[kLanes];
@@ -243,9 +244,9 @@ GAPCUT_INLINE void forward_nodes(FewPacked& few, const Packed& p, Sweep& s, std:
             const FourSlots<K> four(own);
             Lanes parts[kSlot<K>], got[K], sent[K];
             read<K, false>(four.at, parts);
-            unsqueeze<K>(parts, got);
+            expand<K>(parts, got);
             node.send(got, tables, sent, constants);
-            squeeze<K>(sent, parts);
+            compress<K>(sent, parts);
             const Lanes low = costs_of<K, kForbids>(tables + label * K * kLanes, parts + kPart<K>);
             energy = energy + low, size = size + magnitude(low);
             write<K, true>(parts, four.at);
@@ -276,7 +277,7 @@ GAPCUT_INLINE void backward_nodes(FewPacked& few, const Packed& p, Sweep& s, std
         FewNode<K, kForbids> node;
         node.read_later(slots + later * kLanes * kSlot<K>, n_later);
         node.template read_earlier<false>(slots, index, n_earlier);
-        if (!node.finish(p.unary.data() + i * kLanes, n_later + n_earlier, p.share[i]))
+        if (!node.finish(p.unary.data() + i * kLanes, n_later + n_earlier, p.chain_weight[i]))
             return void(s.infeasible = true);
         bound.add(node.least);
 
@@ -285,9 +286,9 @@ GAPCUT_INLINE void backward_nodes(FewPacked& few, const Packed& p, Sweep& s, std
             const FourSlots<K> four(slots, index);
             Lanes parts[kSlot<K>], got[K], sent[K];
             read<K, false>(four.at, parts);
-            unsqueeze<K>(parts, got);
+            expand<K>(parts, got);
             node.send(got, tables, sent, constants);
-            squeeze<K>(sent, parts);
+            compress<K>(sent, parts);
             GAPCUT_UNROLL for (std::int64_t k = kPart<K>; k < kSlot<K>; ++k) parts[k] = fill(0.0);
             write<K, false>(parts, four.at);
         }

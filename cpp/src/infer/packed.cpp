@@ -18,7 +18,7 @@ namespace {
 std::int32_t padded(std::int32_t n) { return static_cast<std::int32_t>((n + kLanes - 1) / kLanes * kLanes); }
 
 // The largest float whose n-fold is surely at most 1.
-double share_of(std::int64_t n) { return n <= 1 ? 1.0 : std::nextafter(1.0 / static_cast<double>(n), 0.0); }
+double chain_weight_of(std::int64_t n) { return n <= 1 ? 1.0 : std::nextafter(1.0 / static_cast<double>(n), 0.0); }
 
 // Live pairs at the core's nodes.
 struct CoreGraph {
@@ -163,8 +163,8 @@ Packed Packed::arrange(const Reduction& reduced, const std::vector<std::int32_t>
     std::vector<std::int64_t> next(out.backward_at.begin(), out.backward_at.end() - 1);
     for (std::size_t e = 0; e < items.size(); ++e) out.backward[next[items[e].target]++] = static_cast<std::int32_t>(e);
     for (std::size_t i = 0; i < n; ++i)
-        out.share.push_back(
-            share_of(std::max(out.forward_at[i + 1] - out.forward_at[i], out.backward_at[i + 1] - out.backward_at[i])));
+        out.chain_weight.push_back(chain_weight_of(
+            std::max(out.forward_at[i + 1] - out.forward_at[i], out.backward_at[i + 1] - out.backward_at[i])));
 
     std::fill_n(out.chosen.data(), size, 0.0);
     return out;

@@ -16,7 +16,7 @@ SmallPacked SmallPacked::build(const Reduction& reduced, const Packed& arranged)
     return out;
 }
 
-void SmallPacked::hand_over(Packed& packed) const {
+void SmallPacked::copy_messages(Packed& packed) const {
     edges.each_edge(packed, [&](std::int64_t e, std::int64_t, std::int64_t slot) {
         std::copy_n(from_earlier.data() + slot * 2 * edges.labels, edges.labels,
                     packed.messages.data() + packed.message_at[e]);

@@ -8,7 +8,7 @@
 namespace gapcut::infer {
 namespace {
 
-constexpr std::int64_t kGroupsAhead = 4;  // between asking for what a group writes to and writing it
+constexpr std::int64_t kGroupsAhead = 4;  // between prefetching what a group writes to and writing it
 
 // sum += the entries of `count` slots, one every `step`. Lanes beyond K hold what comes next in memory.
 template <int K>
@@ -40,7 +40,7 @@ GAPCUT_INLINE void write_slots(const Lanes* values, double* const* slots) {
         values[n][i];
 }
 
-// What a node has got, and b_i.
+// Sums of what a node has received, and b_i.
 template <int K>
 struct SmallNode {
     static constexpr int B = kBlocks<K>;
@@ -51,7 +51,7 @@ struct SmallNode {
     }
 
     // b_i in own; returns d_i. Messages are not negative, so their sum is that of their magnitudes.
-    GAPCUT_INLINE double finish(const double* unary, double terms, double share) {
+    GAPCUT_INLINE double finish(const double* unary, double terms, double chain_weight) {
         const Lanes error = fill((2.0 * terms + 8.0) * kUnit), inf = fill(kInfinity);
         GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
             const Lanes u = load(unary + b * kLanes), messages = from_later[b] + from_earlier[b], h = u + messages;
@@ -59,7 +59,7 @@ struct SmallNode {
         }
         const double least = lowest_of<K>(own);
         if (least == kInfinity) return least;
-        const Lanes d = fill(least), part = fill(share), tiny = fill(kTiny), zero = fill(0.0);
+        const Lanes d = fill(least), part = fill(chain_weight), tiny = fill(kTiny), zero = fill(0.0);
         GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
             const Lanes h = down(own[b] - d);
             own[b] = select_less(h, tiny, zero, down(part * h));
@@ -68,7 +68,7 @@ struct SmallNode {
     }
 };
 
-// The messages of four edges from one node: message[l] from `got` (what the node got through them), `own` and the
+// The messages of four edges from one node: message[l] from `got` (what the node received along them), `own` and the
 // tables. Returns their constants, zero where a lane is padding.
 template <int K>
 GAPCUT_INLINE Lanes messages_of(const Lanes* own, const Lanes* got, const double* tables, Lanes* message) {
@@ -126,7 +126,7 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
         add_slots<K>(earlier, 2 * K, n_earlier, node.from_earlier);
         add_slots<K>(earlier + K, 2 * K, n_earlier, node.chosen);
         NodeValue value;
-        value.add(node.finish(unary, static_cast<double>(n_later + n_earlier + 1), p.share[i]));
+        value.add(node.finish(unary, static_cast<double>(n_later + n_earlier + 1), p.chain_weight[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
         const std::int32_t label = labels[i] = choose_label<K>(unary, node, s);
 
@@ -163,8 +163,8 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
         add_slots<K>(far + small.edges.later_at[i] * kLanes * K, K, n_later, node.from_later);
         add_slots<K>(earlier, 2 * K, n_earlier, node.from_earlier);
         NodeValue value;
-        value.add(
-            node.finish(p.unary.data() + p.unary_at[i], static_cast<double>(n_later + n_earlier + 1), p.share[i]));
+        value.add(node.finish(p.unary.data() + p.unary_at[i], static_cast<double>(n_later + n_earlier + 1),
+                              p.chain_weight[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
 
         Lanes sum = fill(0.0), absolute = fill(0.0);

@@ -52,7 +52,7 @@ SoftSweep::SoftSweep(Packed& packed, std::int64_t first, std::int64_t last)
         size += packed.labels[packed.target[e]];
         if (low < kInfinity) scale_ += (high - low) / static_cast<double>(end - first_edge_);
     }
-    noted_.resize(size);
+    previous_.resize(size);
 }
 
 void SoftSweep::set_temperature(double t, std::int64_t from, std::int64_t to) {
@@ -66,7 +66,7 @@ void SoftSweep::set_temperature(double t, std::int64_t from, std::int64_t to) {
     }
 }
 
-// own = share_i * (H_i - min H_i), where H_i is the unary and all messages into i; returns min H_i.
+// own = gamma_i * (H_i - min H_i), where H_i is the unary and all messages into i; returns min H_i.
 double SoftSweep::gather(std::int64_t i) {
     const std::int32_t labels = packed_.labels[i];
     std::copy_n(packed_.unary.data() + packed_.unary_at[i], labels, own_.data());
@@ -79,7 +79,7 @@ double SoftSweep::gather(std::int64_t i) {
     const double least = *std::min_element(own_.begin(), own_.begin() + labels);
     infeasible_ |= least == kInfinity;
     if (infeasible_) return 0.0;
-    for (std::int32_t k = 0; k < labels; ++k) own_[k] = packed_.share[i] * (own_[k] - least);
+    for (std::int32_t k = 0; k < labels; ++k) own_[k] = packed_.chain_weight[i] * (own_[k] - least);
     return least;
 }
 
@@ -155,11 +155,11 @@ void SoftSweep::each_message(F&& f) {
     std::size_t at = 0;
     for (std::int64_t e = first_edge_; e < end_edge_; ++e) {
         double* message = packed_.messages.data() + packed_.message_at[e];
-        for (std::int32_t l = 0; l < packed_.labels[packed_.target[e]]; ++l) f(message[l], noted_[at++]);
+        for (std::int32_t l = 0; l < packed_.labels[packed_.target[e]]; ++l) f(message[l], previous_[at++]);
     }
 }
 
-void SoftSweep::push_on(double factor) {
+void SoftSweep::extrapolate(double factor) {
     each_message([&](double& message, double& noted) {
         const double now = message;
         if (now < kInfinity && noted < kInfinity) message += factor * (now - noted);

@@ -69,7 +69,7 @@ class Solver {
     // A place goes on forward if a later node shares its factor, backward if an earlier one does.
     void count_directions() {
         for (auto& on : on_) on.assign(static_cast<std::size_t>(graph_.n_places()), 0);
-        share_.assign(order_.size(), 1.0);
+        chain_weight_.assign(order_.size(), 1.0);
         std::vector<std::int32_t> ahead(order_.size(), 0), back(order_.size(), 0);
         for (std::int64_t f = 0; f < graph_.n_factors(); ++f) {
             std::int32_t low = place_[graph_.member(graph_.first(f))], high = low;
@@ -83,11 +83,11 @@ class Solver {
                 ahead[u] += on_[true][p], back[u] += on_[false][p];
             }
         }
-        for (std::size_t u = 0; u < share_.size(); ++u)
-            if (const int n = std::max(ahead[u], back[u]); n > 1) share_[u] = 1.0 / n;
+        for (std::size_t u = 0; u < chain_weight_.size(); ++u)
+            if (const int n = std::max(ahead[u], back[u]); n > 1) chain_weight_[u] = 1.0 / n;
     }
 
-    // Moves the factors' min-marginals into u and shares them out. False: u has no label left.
+    // Moves the factors' min-marginals into u and distributes them. False: u has no label left.
     bool step(std::int32_t u, bool forward) {
         const auto n = static_cast<std::size_t>(graph_.n_labels(u));
         const auto places = graph_.places(u);
@@ -110,9 +110,9 @@ class Solver {
         if (least == kInfinity) return false;
         for (std::size_t i = 0; i < places.size(); ++i) {
             double* add = says_.add.data() + graph_.message_at(places[i]);
-            const double share = on_[forward][places[i]] ? share_[u] : 0.0;
+            const double weight = on_[forward][places[i]] ? chain_weight_[u] : 0.0;
             for (std::size_t k = 0; k < n; ++k)
-                if (add[k] < kInfinity) add[k] = share * (belief_[k] - least) - gathered_[i * n + k];
+                if (add[k] < kInfinity) add[k] = weight * (belief_[k] - least) - gathered_[i * n + k];
         }
         return true;
     }
@@ -208,7 +208,7 @@ class Solver {
     std::int32_t n_components_ = 0;
     std::vector<Run> runs_;
     std::vector<char> on_[2];  // backward, forward
-    std::vector<double> share_, gathered_, belief_;
+    std::vector<double> chain_weight_, gathered_, belief_;
 };
 
 }  // namespace

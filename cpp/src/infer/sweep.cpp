@@ -95,7 +95,8 @@ GAPCUT_INLINE void add_message(const double* message, std::int64_t width, double
 }
 
 // Turns the sum of `terms` numbers into b_i and returns d_i (+inf if every label is forbidden).
-GAPCUT_INLINE double normalise(double* own, const double* absolute, std::int64_t width, double terms, double share) {
+GAPCUT_INLINE double normalise(double* own, const double* absolute, std::int64_t width, double terms,
+                               double chain_weight) {
     const Lanes error = fill((2.0 * terms + 8.0) * kUnit), inf = fill(kInfinity);
     for (std::int64_t l = 0; l < width; l += kLanes) {
         const Lanes h = load(own + l);
@@ -103,7 +104,7 @@ GAPCUT_INLINE double normalise(double* own, const double* absolute, std::int64_t
     }
     const double least = least_of(own, width);
     if (least == kInfinity) return least;
-    const Lanes d = fill(least), part = fill(share), tiny = fill(kTiny), zero = fill(0.0);
+    const Lanes d = fill(least), part = fill(chain_weight), tiny = fill(kTiny), zero = fill(0.0);
     for (std::int64_t l = 0; l < width; l += kLanes) {
         const Lanes h = down(load(own + l) - d);
         store(own + l, select_less(h, tiny, zero, down(part * h)));
@@ -129,7 +130,7 @@ GAPCUT_INLINE double put_back(const double* out, std::int64_t width, double* mes
     return least;
 }
 
-// Edges to earlier nodes lie scattered; a sweep asks for their memory this many edges before it needs it.
+// Edges to earlier nodes lie scattered; their memory is prefetched this many edges ahead.
 constexpr std::int64_t kTablesAhead = 4, kMessagesAhead = 8;
 
 // own = unary + messages from later neighbours; absolute likewise of magnitudes.
@@ -166,10 +167,10 @@ GAPCUT_INLINE void gather_earlier(const Packed& p, const Sweep& s, std::int64_t 
 // b_i in s.own; returns d_i.
 GAPCUT_INLINE double finish_node(const Packed& p, const Sweep& s, std::int64_t i) {
     const std::int64_t degree = p.forward_at[i + 1] - p.forward_at[i] + p.backward_at[i + 1] - p.backward_at[i];
-    return normalise(s.own, s.absolute, p.width[i], static_cast<double>(degree + 1), p.share[i]);
+    return normalise(s.own, s.absolute, p.width[i], static_cast<double>(degree + 1), p.chain_weight[i]);
 }
 
-// Labels node i and counts its terms; `chosen` is used up. Where the earlier labels forbid all, the messages decide.
+// Labels node i and counts its terms; `chosen` is reset. Where the earlier labels forbid all, the messages decide.
 GAPCUT_INLINE std::int32_t choose(Packed& p, Sweep& s, std::int64_t i) {
     double* chosen = p.chosen.data() + p.unary_at[i];
     const double* unary = p.unary.data() + p.unary_at[i];
@@ -181,8 +182,8 @@ GAPCUT_INLINE std::int32_t choose(Packed& p, Sweep& s, std::int64_t i) {
     return label;
 }
 
-// Asks for what the edges before q in the list of edges to earlier nodes will need.
-GAPCUT_INLINE void look_ahead(const Packed& p, std::int64_t q) {
+// Prefetches what the edges before q in the list of edges to earlier nodes will need.
+GAPCUT_INLINE void prefetch_earlier(const Packed& p, std::int64_t q) {
     if (q >= kTablesAhead) {
         const std::int64_t f = p.backward[q - kTablesAhead];
         prefetch(p.tables.data() + p.table_at[f], std::int64_t{p.labels[p.source[f]]} * p.labels[p.target[f]]);
@@ -236,7 +237,7 @@ GAPCUT_HOT void backward_sweep(Packed& p, Sweep& s, std::int64_t first, std::int
 
         for (std::int64_t q = p.backward_at[i + 1] - 1; q >= p.backward_at[i]; --q) {
             const std::int64_t e = p.backward[q], rows = p.labels[p.source[e]];
-            look_ahead(p, q);
+            prefetch_earlier(p, q);
             double* message = p.messages.data() + p.message_at[e];
             take_out(s.own, message, p.width[i], s.sent);
             to_rows(s.sent, p.tables.data() + p.table_at[e], rows, p.labels[i], s.out);

@@ -17,7 +17,7 @@
 namespace gapcut::infer {
 namespace {
 
-constexpr std::int64_t kEntriesPerAsk = 1 << 20;  // between two looks at the clock
+constexpr std::int64_t kEntriesPerStopTest = 1 << 20;  // between two calls of stop()
 
 // One component of the core in the order: its nodes [first, last), what is known about it, whether it is done.
 struct Run {
@@ -25,14 +25,15 @@ struct Run {
     double bound = -kInfinity, energy = kInfinity, magnitude = 0.0;
     std::vector<double> bounds, energies;  // after every sweep
     int sweeps = 0;
-    bool done = false, stuck = false;  // stuck: stalled with an open gap
+    bool done = false, stalled = false;  // stalled: stalled with an open gap
 };
 
-// The way out of a fixed point. Temperatures are parts of the mean range of the tables: the first is low enough to keep
-// most of what the sharp sweeps found, the last leaves about 0.05 % to the optimum of the relaxation.
-constexpr double kWarmest = 0.016, kColdest = 0.9e-3, kCooling = 0.25;
-constexpr int kMostSoft = 100, kSoftLook = 5;  // sweeps at one temperature at most; between two looks at the progress
-constexpr double kSoftProgress = 1e-3;         // in kSoftLook sweeps, of the bound's distance to the smooth function
+// Annealing out of a fixed point. Temperatures are parts of the mean range of the tables: the first is low enough to
+// keep most of what the sharp sweeps found, the last needs_escape about 0.05 % to the optimum of the relaxation.
+constexpr double kFirstTemperature = 0.016, kLastTemperature = 0.9e-3, kCooling = 0.25;
+constexpr int kMaxSoftSweeps = 100,
+              kSoftCheckInterval = 5;   // sweeps at one temperature at most; between two checks of progress
+constexpr double kSoftProgress = 1e-3;  // in kSoftCheckInterval sweeps, of the bound's distance to the smooth function
 
 class Solver {
   public:
@@ -49,7 +50,7 @@ class Solver {
             packed_.load(reduced_);
         count_work();
         current_.resize(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) {  // labels of least unary cost, until there are better ones
+        for (std::size_t i = 0; i < order.size(); ++i) {  // start: labels of least unary cost
             const double* u = packed_.unary.data() + packed_.unary_at[i];
             best_.push_back(static_cast<std::int32_t>(std::min_element(u, u + packed_.labels[i]) - u));
         }
@@ -60,7 +61,7 @@ class Solver {
         }
     }
 
-    void take(const std::vector<double>& messages) {
+    void set_messages(const std::vector<double>& messages) {
         std::int64_t size = 0;
         for (const Buffer* part : message_parts()) size += part->size();
         if (std::ssize(messages) != size) return;
@@ -71,7 +72,7 @@ class Solver {
         }
     }
 
-    void leave(std::vector<double>& messages) const {
+    void get_messages(std::vector<double>& messages) const {
         messages.clear();
         for (const Buffer* part : message_parts())
             messages.insert(messages.end(), part->data(), part->data() + part->size());
@@ -87,15 +88,15 @@ class Solver {
                 open |= runs_on(run);
             }
         }
-        const auto leaves = [&](const Run& run) { return run.stuck && !run.done && !stopped_; };
-        if (!settings_.escape || std::none_of(runs_.begin(), runs_.end(), leaves)) return result();
+        const auto needs_escape = [&](const Run& run) { return run.stalled && !run.done && !stopped_; };
+        if (!settings_.escape || std::none_of(runs_.begin(), runs_.end(), needs_escape)) return result();
         if (small_ || few_) {  // soft sweeps know the general layout only
             packed_.load(reduced_);
-            small_ ? small_->hand_over(packed_) : few_->hand_over(packed_);
+            small_ ? small_->copy_messages(packed_) : few_->copy_messages(packed_);
             small_.reset(), few_.reset();
         }
         for (Run& run : runs_)
-            if (leaves(run)) escape(run);
+            if (needs_escape(run)) escape(run);
         return result();
     }
 
@@ -129,21 +130,21 @@ class Solver {
         for (auto& work : work_) std::partial_sum(work.begin(), work.end(), work.begin());
     }
 
-    // The end of a chunk of nodes that starts at `from` (forward) or ends there (backward): about kEntriesPerAsk
+    // The end of a chunk of nodes that starts at `from` (forward) or ends there (backward): about kEntriesPerStopTest
     // entries, one node at least, inside the component.
     std::int64_t chunk_end(const Run& run, std::int64_t from, bool forward) const {
         const auto& work = work_[forward];
         if (forward) {
             const auto end =
-                std::lower_bound(work.begin() + from + 1, work.begin() + run.last, work[from] + kEntriesPerAsk);
+                std::lower_bound(work.begin() + from + 1, work.begin() + run.last, work[from] + kEntriesPerStopTest);
             return end - work.begin();
         }
         const auto end =
-            std::upper_bound(work.begin() + run.first, work.begin() + from - 1, work[from] - kEntriesPerAsk);
+            std::upper_bound(work.begin() + run.first, work.begin() + from - 1, work[from] - kEntriesPerStopTest);
         return end - work.begin();
     }
 
-    bool runs_on(const Run& run) const { return !run.done && !run.stuck && !stopped_; }
+    bool runs_on(const Run& run) const { return !run.done && !run.stalled && !stopped_; }
 
     // f(from, to) on the component's nodes, chunk by chunk in the sweep's order, while it returns true; false if stop()
     // struck.
@@ -200,18 +201,19 @@ class Solver {
         run.bounds.push_back(run.bound);
         run.energies.push_back(run.energy);
         run.done = closed(run, settings_) || run.sweeps >= settings_.max_sweeps;
-        run.stuck = stalled(run, settings_);
+        run.stalled = infer::stalled(run, settings_);
     }
 
     void escape(Run& run) {
         SoftSweep soft(packed_, run.first, run.last);
-        const double warmest = kWarmest * soft.scale();
-        for (double t = warmest; t > 0.0 && t >= kColdest * soft.scale() && !run.done && !stopped_; t *= kCooling) {
+        const double highest = kFirstTemperature * soft.scale();
+        for (double t = highest; t > 0.0 && t >= kLastTemperature * soft.scale() && !run.done && !stopped_;
+             t *= kCooling) {
             anneal(run, soft, t);
             if (!run.done && !stopped_) sweep(run);
         }
         run.bounds.clear(), run.energies.assign(1, run.energy);
-        for (run.stuck = false; runs_on(run);) sweep(run);
+        for (run.stalled = false; runs_on(run);) sweep(run);
     }
 
     // Soft sweeps at one temperature, with momentum that is given up whenever the smooth function falls (O'Donoghue and
@@ -224,7 +226,7 @@ class Solver {
         if (!all(true, [&](std::int64_t from, std::int64_t to) { soft.set_temperature(t, from, to); })) return;
         double value = -kInfinity, seen = -kInfinity;
         int momentum = 0;
-        for (int i = 1; i <= kMostSoft && !run.done; ++i) {
+        for (int i = 1; i <= kMaxSoftSweeps && !run.done; ++i) {
             soft.reset();
             if (!all(false, [&](std::int64_t from, std::int64_t to) { soft.backward(from, to); }) ||
                 !all(true, [&](std::int64_t from, std::int64_t to) { soft.forward(from, to); }) || soft.infeasible())
@@ -236,10 +238,10 @@ class Solver {
                 momentum = 0;
             } else {
                 value = soft.value();
-                soft.push_on(momentum / (momentum + 3.0));
+                soft.extrapolate(momentum / (momentum + 3.0));
                 ++momentum;
             }
-            if (i % kSoftLook > 0) continue;
+            if (i % kSoftCheckInterval > 0) continue;
             if (value - seen < kSoftProgress * (run.bound - value)) return;
             seen = value;
         }
@@ -294,9 +296,9 @@ class Solver {
 TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop,
                 std::vector<double>* messages) {
     Solver solver(energy, settings, stop);
-    if (messages != nullptr) solver.take(*messages);
+    if (messages != nullptr) solver.set_messages(*messages);
     TrwsResult result = solver.solve();
-    if (messages != nullptr) solver.leave(*messages);
+    if (messages != nullptr) solver.get_messages(*messages);
     return result;
 }
 

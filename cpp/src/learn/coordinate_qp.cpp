@@ -3,15 +3,15 @@
 #include <limits>
 #include <numeric>
 
-#include "dual_point.hpp"
 #include "gapcut/learn/shuffle.hpp"
 #include "gapcut/learn/vectors.hpp"
+#include "qp_iterate.hpp"
 
 namespace gapcut {
 namespace {
 
 // The active plane with the smallest gradient as last computed, -1 if none.
-std::int64_t worst_active(const DualPoint& point, std::int64_t but) {
+std::int64_t worst_active(const QPIterate& point, std::int64_t but) {
     std::int64_t worst = -1;
     for (std::int64_t t = 0; t < point.set.count; ++t)
         if (t != but && point.alpha[t] > 0.0 && (worst < 0 || point.gradient[t] < point.gradient[worst])) worst = t;
@@ -28,7 +28,7 @@ double bounded_step(double slope, double curvature, double low, double high) {
     return std::clamp(free, low, high);
 }
 
-void visit(DualPoint& point, const std::vector<double>& square, std::int64_t t) {
+void visit(QPIterate& point, const std::vector<double>& square, std::int64_t t) {
     const double g = point.gradient[t] = point.gradient_of(t);
     const double step = bounded_step(g, square[t], -point.alpha[t], point.room);
     if (step != 0.0) {
@@ -52,7 +52,7 @@ void visit(DualPoint& point, const std::vector<double>& square, std::int64_t t) 
 
 QPSolution solve_coordinate(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
                             const QPOptions& options, const StopTest& stop) {
-    DualPoint point(set, box, C, std::move(start));
+    QPIterate point(set, box, C, std::move(start));
     point.refresh();
     QPSolution best = point.solution(0);
     std::vector<double> square(static_cast<std::size_t>(set.count));

@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace gapcut {
-namespace {
-
-// The graph boundary next to `target` if it is near, so that most shards share no node.
-std::int64_t snapped(const Problem& p, std::int64_t target) {
-    const auto near = std::lower_bound(p.edge_offset.begin(), p.edge_offset.end(), target);
-    if (near == p.edge_offset.end()) return target;
-    return *near - target <= p.edges.rows() / (4 * EdgePhase::kShards) ? *near : target;
-}
-
-}  // namespace
 
 EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     const auto pairs = static_cast<std::size_t>(p.n_labels) * p.n_labels;
@@ -32,19 +22,9 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
                 columns_[d * M + e] = x;
             }
     }
-    shards_.resize(kShards);
-    std::int64_t begin = 0;
-    for (std::int64_t i = 0; i < kShards; ++i) {
-        Shard& s = shards_[i];
-        s.begin = begin;
-        s.end = i + 1 == kShards ? M : std::max(begin, snapped(p, (i + 1) * M / kShards));
-        begin = s.end;
-        if (s.begin == s.end) continue;
-        const auto [t0, t1] = std::minmax_element(p.tail.begin() + s.begin, p.tail.begin() + s.end);
-        const auto [h0, h1] = std::minmax_element(p.head.begin() + s.begin, p.head.begin() + s.end);
-        s.node_begin = std::min(*t0, *h0);
-        s.node_end = std::max(*t1, *h1) + 1;
-    }
+    const auto ranges = edge_shards(p, true);
+    shards_.resize(ranges.size());
+    for (std::size_t i = 0; i < ranges.size(); ++i) shards_[i].range = ranges[i];
 }
 
 void EdgePhase::activate(std::int32_t pair, std::span<const float> z) {
@@ -100,9 +80,9 @@ void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<c
 
 void EdgePhase::scatter(Shard& s, std::int64_t begin, std::int64_t n) const {
     const auto width = row_width(problem_.n_labels);
-    kernels::scatter_rows(n, width, problem_.tail.data() + begin, s.node_begin, s.to_tail.data(), kStride,
+    kernels::scatter_rows(n, width, problem_.tail.data() + begin, s.range.node_begin, s.to_tail.data(), kStride,
                           s.node_sums.data());
-    kernels::scatter_rows(n, width, problem_.head.data() + begin, s.node_begin, s.to_head.data(), kStride,
+    kernels::scatter_rows(n, width, problem_.head.data() + begin, s.range.node_begin, s.to_head.data(), kStride,
                           s.node_sums.data());
 }
 
@@ -139,16 +119,16 @@ void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
         const float* m[4];
         for (std::int64_t j = 0; j < 4; ++j)  // a group that is not full repeats its last pair and ignores the copies
             m[j] = m_[active_list_[std::min(slot + j, slots - 1)]].data() + begin;
-        add_rows(s, begin, n, m, s.gradient.data() + slot * De, std::min<std::int64_t>(4, slots - slot));
+        add_weighted_features(s, begin, n, m, s.gradient.data() + slot * De, std::min<std::int64_t>(4, slots - slot));
     }
 }
 
-// sums[j] += sum_e share[j][e] phi_e for `count` of four lists of shares.
-void EdgePhase::add_rows(Shard& s, std::int64_t begin, std::int64_t n, const float* const share[4], double* sums,
-                         std::int64_t count) const {
+// sums[j] += sum_e weight[j][e] phi_e for `count` of four lists of weights.
+void EdgePhase::add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, const float* const weight[4],
+                                      double* sums, std::int64_t count) const {
     const auto De = problem_.edge_dim();
     s.sums.assign(static_cast<std::size_t>(4 * width_), 0.0F);
-    kernels::add_weighted_rows(n, width_, share, rows_.data() + begin * width_, s.sums.data());
+    kernels::add_weighted_rows(n, width_, weight, rows_.data() + begin * width_, s.sums.data());
     for (std::int64_t j = 0; j < count; ++j)
         for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.sums[j * width_ + d]);
 }
@@ -157,12 +137,11 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;
     const auto label_chunk = static_cast<std::size_t>(row_width(K) * kStride);
-    s.node_sums.assign(static_cast<std::size_t>(row_width(K) * (s.node_end - s.node_begin)), 0.0F);
+    s.node_sums.assign(static_cast<std::size_t>(row_width(K) * s.range.nodes()), 0.0F);
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     s.gain.resize(active_list_.size() * kChunk);
     s.residual = 0.0;
-    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
-        const auto n = std::min(kChunk, s.end - begin);
+    s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         gather(s, begin, n, z);
         gains(s, begin, n);
         s.to_tail.assign(label_chunk, 0.0F);
@@ -176,13 +155,13 @@ void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<cons
         }
         scatter(s, begin, n);
         add_gradient(s, begin, n);
-    }
+    });
 }
 
-void EdgePhase::look(std::int64_t shard) {
+void EdgePhase::compute_gradient(std::int64_t shard) {
     Shard& s = shards_[shard];
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
+    s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n); });
 }
 
 void EdgePhase::save(std::int32_t pair, float* arcs) const {
@@ -199,9 +178,9 @@ void EdgePhase::load(std::int32_t pair, const float* arcs) {
     active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
 }
 
-ArcShares EdgePhase::shares() const {
-    ArcShares all{std::vector<std::span<const float>>(active_.size()),
-                  std::vector<std::span<const float>>(active_.size())};
+ArcMultipliers EdgePhase::multipliers() const {
+    ArcMultipliers all{std::vector<std::span<const float>>(active_.size()),
+                       std::vector<std::span<const float>>(active_.size())};
     for (const auto pair : active_list_) {
         all.tail[pair] = d1_[pair];
         all.head[pair] = d2_[pair];
@@ -209,17 +188,16 @@ ArcShares EdgePhase::shares() const {
     return all;
 }
 
-void EdgePhase::look_at_inactive(std::int64_t shard, std::span<const float> z) {
+void EdgePhase::compute_inactive_gradient(std::int64_t shard, std::span<const float> z) {
     Shard& s = shards_[shard];
     s.inactive.assign(active_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     if (active_list_.size() == active_.size()) return;
-    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
-        const auto n = std::min(kChunk, s.end - begin);
+    s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         if (problem_.edges.sparse() || mostly_zero(begin, n, z))
             add_inactive_by_edge(s, begin, n, z);
         else
             add_inactive_by_pair(s, begin, n, z);
-    }
+    });
 }
 
 // Whether going through the labels that are not zero costs less than going through all pairs, in cycles of Zen 4.
@@ -234,8 +212,8 @@ bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const 
         products +=
             static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
     }
-    const double share = inactive / static_cast<double>(active_.size()), rows = static_cast<double>(width_) / 16.0;
-    return 8.0 * products * (2.0 + 0.7 * share * static_cast<double>(problem_.edge_dim())) <
+    const double fraction = inactive / static_cast<double>(active_.size()), rows = static_cast<double>(width_) / 16.0;
+    return 8.0 * products * (2.0 + 0.7 * fraction * static_cast<double>(problem_.edge_dim())) <
            static_cast<double>(n) * inactive * (rows + 0.4);
 }
 
@@ -266,15 +244,15 @@ void EdgePhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t 
     const auto De = problem_.edge_dim();
     gather(s, begin, n, z);
     s.gain.resize(std::max<std::size_t>(s.gain.size(), 4 * kChunk));
-    const float* share[4];
+    const float* weight[4];
     double* sums[4];
     std::vector<double> found(static_cast<std::size_t>(4 * De));
     std::int64_t count = 0;
     const auto flush = [&] {
         if (count == 0) return;
-        for (auto j = count; j < 4; ++j) share[j] = share[count - 1];
+        for (auto j = count; j < 4; ++j) weight[j] = weight[count - 1];
         std::ranges::fill(found, 0.0);
-        add_rows(s, begin, n, share, found.data(), count);
+        add_weighted_features(s, begin, n, weight, found.data(), count);
         for (std::int64_t j = 0; j < count; ++j)
             for (std::int64_t d = 0; d < De; ++d) sums[j][d] += found[j * De + d];
         count = 0;
@@ -283,7 +261,7 @@ void EdgePhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t 
         if (active_[pair]) continue;
         float* m = s.gain.data() + count * kChunk;
         if (!kernels::least(n, s.z_tail.data() + pair / K * kStride, s.z_head.data() + pair % K * kStride, m)) continue;
-        share[count] = m;
+        weight[count] = m;
         sums[count++] = s.inactive.data() + pair * De;
         if (count == 4) flush();
     }
@@ -314,20 +292,19 @@ double EdgePhase::residual() const {
     return sum;
 }
 
-EdgePhase::Travel EdgePhase::travelled(std::int64_t shard) const {
+EdgePhase::Distance EdgePhase::squared_distance(std::int64_t shard) const {
     const Shard& s = shards_[shard];
-    Travel sum;
+    Distance sum;
     for (const auto pair : active_list_) {
         const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
-        for (auto begin = s.begin; begin < s.end; begin += kChunk) {
-            const auto n = std::min(kChunk, s.end - begin);
-            sum.shares += static_cast<double>(kernels::square(n, d1_[pair].data() + begin) +
-                                              kernels::square(n, d2_[pair].data() + begin));
+        s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
+            sum.multipliers += static_cast<double>(kernels::square(n, d1_[pair].data() + begin) +
+                                                   kernels::square(n, d2_[pair].data() + begin));
             sum.labels += static_cast<double>(kernels::square(n, m_[pair].data() + begin));
             for (auto e = begin; e < begin + n; ++e)
                 if (problem_.labels[problem_.tail[e]] == k && problem_.labels[problem_.head[e]] == l)
                     sum.labels += 1.0 - 2.0 * static_cast<double>(m_[pair][e]);  // the true m is 1
-        }
+        });
     }
     return sum;
 }
@@ -335,9 +312,9 @@ EdgePhase::Travel EdgePhase::travelled(std::int64_t shard) const {
 void EdgePhase::add_node_sums(std::int64_t begin, std::int64_t end, float* out, std::int64_t stride) const {
     const auto width = row_width(problem_.n_labels);
     for (const Shard& s : shards_) {
-        const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);
+        const auto from = std::max(begin, s.range.node_begin), to = std::min(end, s.range.node_end);
         if (from >= to || s.node_sums.empty()) continue;
-        kernels::add_transposed(to - from, width, s.node_sums.data() + (from - s.node_begin) * width,
+        kernels::add_transposed(to - from, width, s.node_sums.data() + (from - s.range.node_begin) * width,
                                 out + from - begin, stride);
     }
 }

@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "gapcut/oracle/share_bound.hpp"
+#include "gapcut/edge_shards.hpp"
+#include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/problem.hpp"
 #include "kernels.hpp"
 
@@ -14,7 +15,7 @@ namespace gapcut {
 
 class EdgePhase {
   public:
-    static constexpr std::int64_t kShards = 16;
+    static constexpr std::int64_t kShards = kEdgeShards;
 
     explicit EdgePhase(const Problem& problem);
 
@@ -33,44 +34,43 @@ class EdgePhase {
     // Steps all active arcs of one shard; leaves 2t - d at its nodes (node_sums) and the gradient of the new m.
     void step(std::int64_t shard, kernels::ArcSteps steps, std::span<const float> z);
     // Gradient of the pairs not active, from m = min(z_u, z_v).
-    void look_at_inactive(std::int64_t shard, std::span<const float> z);
+    void compute_inactive_gradient(std::int64_t shard, std::span<const float> z);
 
     // Gradient of the active pairs as they are, without a step.
-    void look(std::int64_t shard);
+    void compute_gradient(std::int64_t shard);
 
     // m, d1 and d2 of an active pair, (3, M) floats: for snapshots.
     void save(std::int32_t pair, float* arcs) const;
     void load(std::int32_t pair, const float* arcs);
 
-    ArcShares shares() const;
+    ArcMultipliers multipliers() const;
 
     // Adds the shards up into (K * K, De), in order. Pairs not active keep their value unless `inactive`.
     void gradient(bool inactive, std::vector<double>& sum) const;
     double residual() const;
 
-    // How far the arcs of one shard have come from where they began: sums of d1^2 + d2^2 and of (m - true m)^2.
-    struct Travel {
-        double shares = 0.0, labels = 0.0;
+    // Distance of one shard's arcs from where they began: sums of d1^2 + d2^2 and of (m - true m)^2.
+    struct Distance {
+        double multipliers = 0.0, labels = 0.0;
     };
-    Travel travelled(std::int64_t shard) const;
+    Distance squared_distance(std::int64_t shard) const;
 
-    // Adds what the shards left at nodes [begin, end): out[k * stride + u - begin].
+    // Adds the node sums of the shards at nodes [begin, end): out[k * stride + u - begin].
     void add_node_sums(std::int64_t begin, std::int64_t end, float* out, std::int64_t stride) const;
 
   private:
     struct Shard {
-        std::int64_t begin = 0, end = 0;            // edges
-        std::int64_t node_begin = 0, node_end = 0;  // nodes they touch
-        std::vector<float> node_sums;               // (node_end - node_begin, row_width(K))
-        std::vector<double> gradient, inactive;     // (active pairs, De); (K * K, De)
+        EdgeRange range;
+        std::vector<float> node_sums;            // (range.nodes(), row_width(K))
+        std::vector<double> gradient, inactive;  // (active pairs, De); (K * K, De)
         std::vector<float> gain, z_tail, z_head, to_tail, to_head, sums;
         double residual = 0.0;
     };
 
     void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void scatter(Shard& s, std::int64_t begin, std::int64_t n) const;
-    void add_rows(Shard& s, std::int64_t begin, std::int64_t n, const float* const share[4], double* sums,
-                  std::int64_t count) const;
+    void add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, const float* const weight[4], double* sums,
+                               std::int64_t count) const;
     bool mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;

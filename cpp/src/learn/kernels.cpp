@@ -68,10 +68,10 @@ typedef float Lane4 __attribute__((vector_size(16), aligned(4), may_alias));
 inline Lane4& four(float* x) { return *reinterpret_cast<Lane4*>(x); }
 inline const Lane4& four(const float* x) { return *reinterpret_cast<const Lane4*>(x); }
 
-constexpr std::int64_t kAhead = 16;  // edges between asking for a row and reading it
+constexpr std::int64_t kAhead = 16;  // edges between prefetching a row and reading it
 
-inline void ask_for(std::int64_t i, std::int64_t n, const std::int32_t* at, std::int64_t first, const float* rows,
-                    std::int64_t width) {
+inline void prefetch_rows(std::int64_t i, std::int64_t n, const std::int32_t* at, std::int64_t first, const float* rows,
+                          std::int64_t width) {
     for (auto j = i + kAhead; j < std::min(i + kAhead + 4, n); ++j) {
         const float* row = rows + (at[j] - first) * width;
         for (std::int64_t k = 0; k < width; k += 16) __builtin_prefetch(row + k);
@@ -82,7 +82,7 @@ GAPCUT_HOT void gather_rows(std::int64_t n, std::int64_t width, const std::int32
                             const float* __restrict rows, float* __restrict list, std::int64_t stride) {
     std::int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        ask_for(i, n, at, first, rows, width);
+        prefetch_rows(i, n, at, first, rows, width);
         const float* row[4];
         for (int j = 0; j < 4; ++j) row[j] = rows + (at[i + j] - first) * width;
         for (std::int64_t k = 0; k < width; k += 4) {
@@ -100,7 +100,7 @@ GAPCUT_HOT void scatter_rows(std::int64_t n, std::int64_t width, const std::int3
                              const float* list, std::int64_t stride, float* rows) {
     std::int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        ask_for(i, n, at, first, rows, width);
+        prefetch_rows(i, n, at, first, rows, width);
         float* row[4];
         for (int j = 0; j < 4; ++j) row[j] = rows + (at[i + j] - first) * width;
         for (std::int64_t k = 0; k < width; k += 4) {
@@ -146,9 +146,9 @@ GAPCUT_HOT float square(std::int64_t n, const float* __restrict x) {
 // Sixteen floats as one value (a vector extension of GCC and Clang): keeps sums in registers, which arrays would not.
 typedef float Lane16 __attribute__((vector_size(64), aligned(4), may_alias));
 
-GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const share[4],
+GAPCUT_HOT void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const weight[4],
                                   const float* __restrict rows, float* __restrict sum) {
-    const float *s0 = share[0], *s1 = share[1], *s2 = share[2], *s3 = share[3];
+    const float *s0 = weight[0], *s1 = weight[1], *s2 = weight[2], *s3 = weight[3];
     // the return type is spelled out: deduced, it would lose the alignment of the typedef
     const auto lane = [sum, width](std::int64_t j, std::int64_t at) -> Lane16* {
         return reinterpret_cast<Lane16*>(sum + j * width + at);

@@ -36,9 +36,9 @@ bool least(std::int64_t n, const float* a, const float* b, float* out);
 // sum_i x[i]^2
 float square(std::int64_t n, const float* x);
 
-// Four weighted sums of the same rows at once: sum[j * width ...] += sum_i share[j][i] * rows[i], j < 4, rows (n,
+// Four weighted sums of the same rows at once: sum[j * width ...] += sum_i weight[j][i] * rows[i], j < 4, rows (n,
 // width), width a multiple of 16.
-void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const share[4], const float* rows, float* sum);
+void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const weight[4], const float* rows, float* sum);
 
 // Scores of four nodes: out[i * width + k] = sum_d rows[i * stride + d] * by_feature[d * width + k], i < 4, width a
 // multiple of 16.

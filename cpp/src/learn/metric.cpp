@@ -46,11 +46,11 @@ Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int t
         if (p.node_offset[g] < p.node_offset[g + 1])
             mean_degree_ += degree_of(p, g) / static_cast<double>(p.n_graphs());
     mean_degree_ = std::max(mean_degree_, 1e-6);
-    set_step(step);
+    set_primal_weight(step);
 }
 
-void Metric::set_step(double step) {
-    step_ = step;
+void Metric::set_primal_weight(double step) {
+    primal_weight_ = step;
     s_ = step * mean_degree_;
     pair_metric_ = scaled(pair_form_, s_ / (2.0 * theta_), 0.0);
 }

@@ -3,9 +3,9 @@
 #include <iterator>
 #include <limits>
 
-#include "dual_point.hpp"
 #include "gapcut/learn/simplex_step.hpp"
 #include "gapcut/learn/vectors.hpp"
+#include "qp_iterate.hpp"
 
 namespace gapcut {
 namespace {
@@ -32,7 +32,7 @@ class NewtonQP {
     bool pairwise_step();
     void move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest);
 
-    DualPoint point_;
+    QPIterate point_;
     SimplexStep step_;
     std::vector<double> direction_;
     std::vector<std::int32_t> chosen_, free_, violated_;

@@ -104,7 +104,7 @@ void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
     }
 }
 
-void NodePhase::look(std::int64_t shard) {
+void NodePhase::compute_gradient(std::int64_t shard) {
     Shard& s = shards_[shard];
     s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
@@ -146,7 +146,7 @@ double NodePhase::residual() const {
     return sum;
 }
 
-double NodePhase::travelled() const {
+double NodePhase::squared_distance() const {
     const auto N = problem_.nodes.rows();
     double sum = 0.0;
     for (int k = 0; k < problem_.n_labels; ++k)

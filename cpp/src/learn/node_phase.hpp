@@ -26,14 +26,14 @@ class NodePhase {
     void set_weights(std::span<const double> unary);  // (K, Dn)
 
     // Gradient of the labels as they are, without a step.
-    void look(std::int64_t shard);
+    void compute_gradient(std::int64_t shard);
     void step(std::int64_t shard, float relax, const EdgePhase& edges);
 
     void gradient(std::vector<double>& sum) const;  // (K, Dn) sum_u z_uk phi_u
     double residual() const;
 
-    // sum_uk (z_uk - y_uk)^2 / sigma_uk: how far the labels have come from the truth, in the metric.
-    double travelled() const;
+    // sum_uk (z_uk - y_uk)^2 / sigma_uk: squared distance from the truth, where z began, in the metric.
+    double squared_distance() const;
 
   private:
     struct Shard {

@@ -12,7 +12,7 @@
 namespace gapcut {
 namespace {
 
-constexpr double kZero = 1e-9;  // weights below it count as zero: without it, dust would keep pairs active
+constexpr double kZero = 1e-9;  // smaller weights count as zero: rounding would keep pairs active otherwise
 
 // Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
 double loss_unit(const Problem& p) {
@@ -27,9 +27,10 @@ double loss_unit(const Problem& p) {
     return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
 }
 
-constexpr std::int64_t kFirst = 10;  // iterations before the metric is first adapted; then at twice as many, and so on
-constexpr std::int64_t kMoved = 40;  // iterations after which the labels are far enough from the truth to tell s0 from
-constexpr std::ptrdiff_t kRemembered = 10;  // residuals the monitor looks back at
+constexpr std::int64_t kFirstUpdate =
+    10;  // iterations before the metric is first adapted; then at twice as many, and so on
+constexpr std::int64_t kMinIterations = 40;  // iterations before distances say enough to raise the primal weight
+constexpr std::ptrdiff_t kHistory = 10;      // residuals that the monitor compares
 
 void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise) {
     const auto labels = static_cast<std::size_t>(p.nodes.rows() * p.n_labels);
@@ -49,7 +50,7 @@ void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_
         sound = sound && pair > last && pair < p.n_labels * p.n_labels;
         last = pair;
     }
-    if (!sound || copy.iteration < 0 || !(copy.step > 0.0 && std::isfinite(copy.step)))
+    if (!sound || copy.iteration < 0 || !(copy.primal_weight > 0.0 && std::isfinite(copy.primal_weight)))
         throw std::invalid_argument("the snapshot holds numbers out of range");
 }
 
@@ -67,24 +68,25 @@ struct PrimalDual::State {
     EdgePhase edges;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
-    std::vector<double> w, w_step, w_ahead;   // w, w~ and w- = 2 w~ - w, full
+    std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
     std::vector<double> kappa, moved, right, history;
-    double gamma;
+    double damping;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
           int t)
         : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)),
-          metric(problem, s.theta, s.step, s.diagonal, t), nodes(problem, unit), edges(problem), gamma(s.gamma) {
+          metric(problem, s.theta, s.primal_weight, s.diagonal, t), nodes(problem, unit), edges(problem),
+          damping(s.damping) {
         expand_box(lo, hi);
         w.resize(static_cast<std::size_t>(p.full_dim()));
         for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
-        w_step = w_ahead = w;
+        w_step = w_bar = w;
         true_sum = true_feature_sum(p);
         pair_gradient.assign(w.size() - static_cast<std::size_t>(p.unary_size()), 0.0);
-        kappa.assign(static_cast<std::size_t>(p.n_labels), s.kappa);
+        kappa.assign(static_cast<std::size_t>(p.n_labels), s.kappa0);
     }
 
     void expand_box(std::span<const double> lo, std::span<const double> hi) {
@@ -110,21 +112,22 @@ struct PrimalDual::State {
             parallel_for(count, threads, item);
     }
 
-    // The s0 at which labels and shares, in their metrics, are equally far from where they began: a step of either
-    // brings the same. Halved or doubled at most, and not raised before the labels have moved.
-    void balance_steps() {
-        if (settings.balance <= 0.0 || edges.active_pairs().empty()) return;
-        std::vector<EdgePhase::Travel> parts(EdgePhase::kShards);
-        for_shards(EdgePhase::kShards, [&](std::int64_t s) { parts[s] = edges.travelled(s); });
-        double weights = weight_norm(), labels = nodes.travelled();
+    // The primal weight at which both halves of the saddle point, each in its metric, are equally far from where they
+    // began, the rule of PDLP (Applegate et al. 2021). It is at most halved or doubled, and not raised before the
+    // labels have moved.
+    void update_primal_weight() {
+        if (settings.rebalance <= 0.0 || edges.active_pairs().empty()) return;
+        std::vector<EdgePhase::Distance> parts(EdgePhase::kShards);
+        for_shards(EdgePhase::kShards, [&](std::int64_t s) { parts[s] = edges.squared_distance(s); });
+        double weights = weight_norm(), labels = nodes.squared_distance();
         for (const auto& part : parts) {
-            weights += part.shares / metric.arc_tau();
+            weights += part.multipliers / metric.arc_tau();
             labels += part.labels / metric.arc_sigma();
         }
         if (!(weights > 0.0 && labels > 0.0)) return;
-        const double now = metric.step(), wanted = settings.balance * now * std::sqrt(labels / weights);
-        const double most = since_trade_off < kMoved ? now : 2.0 * now;
-        if (std::isfinite(wanted)) metric.set_step(std::clamp(wanted, 0.5 * now, most));
+        const double now = metric.primal_weight(), wanted = settings.rebalance * now * std::sqrt(labels / weights);
+        const double most = since_trade_off < kMinIterations ? now : 2.0 * now;
+        if (std::isfinite(wanted)) metric.set_primal_weight(std::clamp(wanted, 0.5 * now, most));
     }
 
     // |w|^2 in the metric.
@@ -149,7 +152,7 @@ struct PrimalDual::State {
                 out += edges.active(k * K + l);
                 in += edges.active(l * K + k);
             }
-            kappa[k] = std::max(1.0, gamma * std::max(out, in));
+            kappa[k] = std::max(1.0, damping * std::max(out, in));
         }
         refresh_metric();
     }
@@ -165,7 +168,7 @@ struct PrimalDual::State {
     double pair_step(std::int64_t label);
     void choose_active();
     void iterate();
-    void watch(double residual);
+    void monitor(double residual);
 };
 
 // Step 2 for the unary weights: (L_k + I/c) x = L_k w^k - g_k. Returns |dw|^2 in L.
@@ -213,13 +216,13 @@ double PrimalDual::State::pair_step(std::int64_t label) {
     return residual;
 }
 
-// Step 3: a pair is active while its weights ahead are not zero or its arcs still carry shares d.
+// Step 3: a pair is active while its extrapolated weights are not zero or its arcs still have positive multipliers d.
 void PrimalDual::State::choose_active() {
     const auto De = p.edge_dim(), unary = p.unary_size();
     for (std::int32_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
         bool needed = false;
         for (std::int64_t d = 0; d < De; ++d) {
-            double& x = w_ahead[unary + pair * De + d];
+            double& x = w_bar[unary + pair * De + d];
             if (std::abs(x) < kZero) x = 0.0;
             needed |= x != 0.0;
         }
@@ -231,46 +234,48 @@ void PrimalDual::State::choose_active() {
 void PrimalDual::State::iterate() {
     if (iteration == 0) {
         refresh_metric();
-        for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.look(s); });
+        for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.compute_gradient(s); });
     }
     nodes.gradient(unary_gradient);
-    const bool look = iteration < 10 || iteration % settings.lag == 0;
-    if (look) for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.look_at_inactive(s, nodes.z_rows()); });
-    if (iteration > 0 || look) edges.gradient(look, pair_gradient);
+    const bool screen = iteration < 10 || iteration % settings.screening_interval == 0;
+    if (screen)
+        for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.compute_inactive_gradient(s, nodes.z_rows()); });
+    if (iteration > 0 || screen) edges.gradient(screen, pair_gradient);
 
     double residual = unary_step() + pair_step();
-    for (std::size_t j = 0; j < w.size(); ++j) w_ahead[j] = 2.0 * w_step[j] - w[j];
+    for (std::size_t j = 0; j < w.size(); ++j) w_bar[j] = 2.0 * w_step[j] - w[j];
     choose_active();
-    nodes.set_weights(std::span(w_ahead).first(static_cast<std::size_t>(p.unary_size())));
-    edges.set_weights(std::span(w_ahead).subspan(static_cast<std::size_t>(p.unary_size())));
+    nodes.set_weights(std::span(w_bar).first(static_cast<std::size_t>(p.unary_size())));
+    edges.set_weights(std::span(w_bar).subspan(static_cast<std::size_t>(p.unary_size())));
     const kernels::ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
-                                  static_cast<float>(settings.relax)};
+                                  static_cast<float>(settings.over_relaxation)};
     for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.step(s, steps, nodes.z_rows()); });
-    for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.relax), edges); });
+    for_shards(NodePhase::kShards,
+               [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.over_relaxation), edges); });
     residual += edges.residual() + nodes.residual();
     for (std::size_t j = 0; j < w.size(); ++j) {
-        w[j] = std::clamp(w[j] + settings.relax * (w_step[j] - w[j]), lower[j], upper[j]);
+        w[j] = std::clamp(w[j] + settings.over_relaxation * (w_step[j] - w[j]), lower[j], upper[j]);
         if (std::abs(w[j]) < kZero && lower[j] <= 0.0) w[j] = 0.0;
     }
     ++iteration;
-    watch(residual);
+    monitor(residual);
 }
 
-// Steps that are too long show as a residual that grows; they are then halved, at most to the provably safe ones.
-void PrimalDual::State::watch(double residual) {
+// A residual that grows shows steps that are too long; the label steps are then halved, down to the provably safe ones.
+void PrimalDual::State::monitor(double residual) {
     history.push_back(residual);
     ++since_trade_off;
-    for (std::int64_t due = kFirst; due <= since_trade_off; due *= 2)
+    for (std::int64_t due = kFirstUpdate; due <= since_trade_off; due *= 2)
         if (due == since_trade_off) {
-            if (due >= 2 * kFirst) balance_steps();
+            if (due >= 2 * kFirstUpdate) update_primal_weight();
             adapt_metric();
         }
-    if (iteration < metric_changed + 10 || iteration % 5 != 0 || history.size() < 10 || gamma >= 1.0) return;
+    if (iteration < metric_changed + 10 || iteration % 5 != 0 || history.size() < 10 || damping >= 1.0) return;
     const auto recent = history.end() - 5, before = recent - 5;
     const bool finite = std::isfinite(residual);
     if (finite && std::accumulate(recent, history.end(), 0.0) <= std::accumulate(before, recent, 0.0)) return;
-    gamma = std::min(1.0, 2.0 * gamma);
-    if (gamma == 1.0) safe_since = iteration;
+    damping = std::min(1.0, 2.0 * damping);
+    if (damping == 1.0) safe_since = iteration;
     adapt_metric();
 }
 
@@ -293,11 +298,11 @@ void PrimalDual::set_trade_off(double C) {
 }
 
 void PrimalDual::advance(int iterations, const StopTest& stop) {
-    struct Shift {  // the workers go home whatever happens
+    struct WorkersGuard {  // ends the threads also when stop() throws
         State& s;
-        explicit Shift(State& state) : s(state) { s.workers = std::make_unique<Workers>(s.threads); }
-        ~Shift() { s.workers.reset(); }
-    } shift(*state_);
+        explicit WorkersGuard(State& state) : s(state) { s.workers = std::make_unique<Workers>(s.threads); }
+        ~WorkersGuard() { s.workers.reset(); }
+    } guard(*state_);
     for (int i = 0; i < iterations; ++i) {
         if (stop && stop()) throw Interrupted();
         state_->iterate();
@@ -308,13 +313,12 @@ PrimalDualSnapshot PrimalDual::snapshot() const {
     const State& s = *state_;
     PrimalDualSnapshot copy{s.w,         s.w_step,         s.pair_gradient,        s.kappa, {},
                             s.nodes.z(), s.nodes.z_step(), s.edges.active_pairs(), {}};
-    copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kRemembered),
-                        s.history.end());
+    copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kHistory), s.history.end());
     const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
     copy.arcs.resize(copy.active.size() * size);
     for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.save(copy.active[i], copy.arcs.data() + i * size);
-    copy.gamma = s.gamma;
-    copy.step = s.metric.step();
+    copy.damping = s.damping;
+    copy.primal_weight = s.metric.primal_weight();
     copy.iteration = s.iteration;
     copy.metric_changed = s.metric_changed;
     copy.safe_since = s.safe_since;
@@ -334,21 +338,21 @@ void PrimalDual::restore(const PrimalDualSnapshot& copy) {
     for (const auto pair : std::vector<std::int32_t>(s.edges.active_pairs())) s.edges.deactivate(pair);
     const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
     for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.load(copy.active[i], copy.arcs.data() + i * size);
-    s.gamma = copy.gamma;
-    s.metric.set_step(copy.step);
+    s.damping = copy.damping;
+    s.metric.set_primal_weight(copy.primal_weight);
     s.iteration = copy.iteration;
     s.refresh_metric();
     s.metric_changed = copy.metric_changed;
     s.safe_since = copy.safe_since;
     s.since_trade_off = copy.since_trade_off;
-    s.for_shards(NodePhase::kShards, [&](std::int64_t shard) { s.nodes.look(shard); });
-    s.for_shards(EdgePhase::kShards, [&](std::int64_t shard) { s.edges.look(shard); });
+    s.for_shards(NodePhase::kShards, [&](std::int64_t shard) { s.nodes.compute_gradient(shard); });
+    s.for_shards(EdgePhase::kShards, [&](std::int64_t shard) { s.edges.compute_gradient(shard); });
 }
 
 std::int64_t PrimalDual::iterations() const { return state_->iteration; }
 std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges.active_pairs()); }
 std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
-double PrimalDual::step() const { return state_->metric.step(); }
+double PrimalDual::primal_weight() const { return state_->metric.primal_weight(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
 
 std::vector<double> PrimalDual::weights() const {
@@ -362,7 +366,7 @@ std::vector<double> PrimalDual::weights() const {
     return compact;
 }
 
-ArcShares PrimalDual::shares() const { return state_->edges.shares(); }
+ArcMultipliers PrimalDual::multipliers() const { return state_->edges.multipliers(); }
 
 std::vector<float> PrimalDual::labels() const {
     const State& s = *state_;

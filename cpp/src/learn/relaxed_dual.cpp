@@ -81,8 +81,8 @@ RelaxedPlane relaxed_plane(const Problem& p, std::span<const float> z, int threa
     for (const auto j : p.coordinates) result.plane.push_back(sum[j] / n);
     for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
         for (int k = 0; k < p.n_labels; ++k) {
-            const auto share = static_cast<double>(z[u * p.n_labels + k]);
-            result.loss += p.loss[u] * (p.labels[u] == k ? 1.0 - share : share);
+            const auto level = static_cast<double>(z[u * p.n_labels + k]);
+            result.loss += p.loss[u] * (p.labels[u] == k ? 1.0 - level : level);
         }
     result.loss /= n;
     return result;

@@ -12,7 +12,7 @@
 namespace gapcut {
 namespace {
 
-constexpr double kWorthThreads = 2e4;  // as much work as waking the threads ten times
+constexpr double kParallelWork = 2e4;  // ten times what it costs to wake the threads
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
 repair::Blocks Repair::blocks() const { return {problem_.n_labels, problem_.edge_dim(), problem_.unary_size()}; }
 repair::Weights Repair::weights() { return {raw_.data(), w_.data(), lower_.data(), upper_.data(), free_.data()}; }
 
-repair::Moving Repair::Survey::moving() { return {sums.data(), counts.data()}; }
+repair::Moving Repair::Direction::moving() { return {sums.data(), counts.data()}; }
 
 std::span<const RepairArc> Repair::arcs_of(std::int64_t node) const {
     return std::span(arcs_).subspan(first_[node], first_[node + 1] - first_[node]);
@@ -84,50 +84,50 @@ RepairLevels Repair::sum_sparse(std::span<const RepairArc> arcs, double here, co
 }
 
 template <bool Up>
-void Repair::survey(std::int64_t node, double here, Survey& s, std::vector<double>& room) const {
+void Repair::collect(std::int64_t node, double here, Direction& s, std::vector<double>& scratch) const {
     const repair::Blocks blocks = this->blocks();
     s.sums.assign(static_cast<std::size_t>(2 * blocks.K * blocks.De), 0.0);
     s.counts.assign(static_cast<std::size_t>(2 * blocks.K), 0.0);
     const auto arcs = arcs_of(node);
-    room.resize(std::max(room.size(), arcs.size() * blocks.K + 8));
+    scratch.resize(std::max(scratch.size(), arcs.size() * blocks.K + 8));
     if (problem_.edges.sparse())
         s.levels = sum_sparse<Up>(arcs, here, s.moving());
     else if (!arcs.empty())
-        s.levels =
-            repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, room.data(), s.moving());
+        s.levels = repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, scratch.data(),
+                                        s.moving());
     else
         s.levels = {};
 }
 
 // What depends on the labels alone, not on the weights: so it can be found for many coordinates at once.
-void Repair::prepare(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const {
+void Repair::prepare(std::int64_t coordinate, Directions& s, std::vector<double>& scratch) const {
     const auto node = coordinate / problem_.n_labels;
     const double here = z_[coordinate];
-    if (here < 1.0) survey<true>(node, here, s.up, room);
+    if (here < 1.0) collect<true>(node, here, s.up, scratch);
     s.same = here < 1.0 && !s.up.levels.equal;
-    if (here > 0.0 && !s.same) survey<false>(node, here, s.down, room);
+    if (here > 0.0 && !s.same) collect<false>(node, here, s.down, scratch);
 }
 
 // Slope and curvature of D / c along z_uk.
 template <bool Up>
-Repair::Slope Repair::slope(std::int64_t node, int label, double score, Survey& s) {
+Repair::Slope Repair::slope(std::int64_t node, int label, double score, Direction& s) {
     Slope slope{score, node_square_[node]};
     repair::add_slope<Up>(blocks(), label, s.moving(), weights(), slope.gradient, slope.curvature);
     return slope;
 }
 
-bool Repair::can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room) {
+bool Repair::can_gain(std::int64_t coordinate, Directions& s, std::vector<double>& scratch) {
     const double z = z_[coordinate];
     if (z > 0.0 && z < 1.0) return true;
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
-    prepare(coordinate, s, room);
+    prepare(coordinate, s, scratch);
     const double score = node_score(node, label);
     return z == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0
                     : slope<false>(node, label, score, s.down).gradient < 0.0;
 }
 
-double Repair::improve(std::int64_t coordinate, Surveys& s) {
+double Repair::improve(std::int64_t coordinate, Directions& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
     const double here = z_[coordinate], score = node_score(node, label);
@@ -136,12 +136,12 @@ double Repair::improve(std::int64_t coordinate, Surveys& s) {
         if (up.gradient > 0.0) return move(coordinate, up, s.up.levels.above, s.up);
     }
     if (here <= 0.0) return 0.0;
-    Survey& below = s.same ? s.up : s.down;
+    Direction& below = s.same ? s.up : s.down;
     const Slope down = slope<false>(node, label, score, below);
     return down.gradient < 0.0 ? move(coordinate, down, below.levels.below, below) : 0.0;
 }
 
-double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, Survey& s) {
+double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, Direction& s) {
     const auto node = coordinate / problem_.n_labels, label = coordinate % problem_.n_labels;
     const bool up = slope.gradient > 0.0;
     const double room = limit - z_[coordinate];
@@ -165,13 +165,13 @@ std::vector<std::int64_t> Repair::candidates(Workers& workers, const StopTest& s
     const auto N = problem_.nodes.rows(), shards = (N + kNodes - 1) / kNodes;
     const auto K = problem_.n_labels;
     std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(shards));
-    std::vector<Surveys> surveys(static_cast<std::size_t>(threads_));
-    std::vector<std::vector<double>> room(surveys.size());
+    std::vector<Directions> directions(static_cast<std::size_t>(threads_));
+    std::vector<std::vector<double>> scratch(directions.size());
     workers.run(
         shards,
         [&](std::int64_t shard, int worker) {
             for (auto i = shard * kNodes * K; i < std::min(N, (shard + 1) * kNodes) * K; ++i)
-                if (can_gain(i, surveys[worker], room[worker])) found[shard].push_back(i);
+                if (can_gain(i, directions[worker], scratch[worker])) found[shard].push_back(i);
         },
         stop);
     std::vector<std::int64_t> all;
@@ -193,7 +193,7 @@ std::vector<Repair::Group> groups_by_node(std::span<const std::int64_t> coordina
 
 }  // namespace
 
-// Nodes surveyed together: so few that hardly one has a neighbour among them. One thread has nothing to gain.
+// Nodes whose sums are collected together: so few that hardly one has a neighbour among them. One thread: one node.
 std::size_t Repair::batch_size() const {
     if (threads_ == 1 || arcs_.empty()) return 1;
     const double degree = static_cast<double>(arcs_.size()) / static_cast<double>(problem_.nodes.rows());
@@ -201,39 +201,40 @@ std::size_t Repair::batch_size() const {
         std::clamp(static_cast<double>(problem_.nodes.rows()) / (5.0 * degree), 1.0, 512.0));
 }
 
-// Surveys the nodes in parallel, then steps one after the other; a node whose neighbour has moved meanwhile is surveyed
-// again. The result is that of one node at a time.
-void Repair::improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers,
+// Directions the nodes in parallel, then steps one after the other; a node whose neighbour has moved meanwhile is
+// surveyed again. The result is that of one node at a time.
+void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Workers& workers,
                            std::vector<std::int64_t>& again) {
     const auto K = static_cast<std::size_t>(problem_.n_labels);
     ++batch_;
-    surveys_.resize(std::max(surveys_.size(), nodes.size() * K));
-    room_.resize(static_cast<std::size_t>(threads_));
-    const auto survey = [&](std::int64_t i, int worker) {
-        for (std::size_t j = 0; j < nodes[i].size(); ++j) prepare(nodes[i][j], surveys_[i * K + j], room_[worker]);
+    directions_.resize(std::max(directions_.size(), nodes.size() * K));
+    scratch_.resize(static_cast<std::size_t>(threads_));
+    const auto collect = [&](std::int64_t i, int worker) {
+        for (std::size_t j = 0; j < nodes[i].size(); ++j)
+            prepare(nodes[i][j], directions_[i * K + j], scratch_[worker]);
     };
     double work = 0.0;  // arcs of label pairs, in eights of features
     for (const Group& group : nodes)
         work += static_cast<double>(group.size() * arcs_of(group.front() / problem_.n_labels).size() * K);
     work *= 1.0 + static_cast<double>(problem_.edge_dim()) / 8.0;
-    if (work < kWorthThreads)
-        for (std::int64_t i = 0; i < std::ssize(nodes); ++i) survey(i, 0);
+    if (work < kParallelWork)
+        for (std::int64_t i = 0; i < std::ssize(nodes); ++i) collect(i, 0);
     else
-        workers.run(std::ssize(nodes), survey);
+        workers.run(std::ssize(nodes), collect);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto node = nodes[i].front() / problem_.n_labels;
         const auto stale = [&](const RepairArc& arc) { return moved_[arc.other] == batch_; };
-        if (i > 0 && std::ranges::any_of(arcs_of(node), stale)) survey(i, 0);
+        if (i > 0 && std::ranges::any_of(arcs_of(node), stale)) collect(i, 0);
         for (std::size_t j = 0; j < nodes[i].size(); ++j) {
             const auto coordinate = nodes[i][j];
             const double before = z_[coordinate];
-            if (improve(coordinate, surveys_[i * K + j]) > worthwhile) again.push_back(coordinate);
+            if (improve(coordinate, directions_[i * K + j]) > min_gain) again.push_back(coordinate);
             if (z_[coordinate] != before) moved_[node] = batch_;
         }
     }
 }
 
-std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
+std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
                                const StopTest& stop) {
     const Problem& p = problem_;
     c_ = C / static_cast<double>(p.n_graphs());
@@ -256,7 +257,7 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
         std::vector<std::int64_t> again;
         for (std::size_t i = 0; i < nodes.size(); i += batch) {
             if (stop && i / batch % 32 == 0 && stop()) throw Interrupted();
-            improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), worthwhile, workers, again);
+            improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), min_gain, workers, again);
         }
         steps_ += std::ssize(order);
         std::ranges::sort(again);

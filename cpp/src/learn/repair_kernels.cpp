@@ -21,33 +21,33 @@ inline double sum_of(const Lane8& x) { return ((x[0] + x[1]) + (x[2] + x[3])) + 
 template <bool Up>
 GAPCUT_HOT RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks,
                                  const double* __restrict features, const double* __restrict z, double here,
-                                 double* __restrict times, const Moving& moving) {
+                                 double* __restrict moving_arc, const Moving& moving) {
     const auto K = blocks.K, De = blocks.De, whole = De / 8 * 8, n = std::ssize(arcs) * K;
-    double* at = times;  // first the levels, then whether the arc moves
+    double* at = moving_arc;  // first the levels, then whether the arc moves
     for (const RepairArc& arc : arcs) at = std::copy_n(z + arc.other * K, K, at);
     std::fill_n(at, 8, here == 0.0 ? -1.0 : 0.0);
     const Lane8 zero{}, one = zero + 1.0, from = zero + here;
     Lane8 lowest_above = one, highest_below = zero, equal = zero;
     for (std::int64_t i = 0; i < n; i += 8) {
-        const Lane8 level = eight(times + i);
+        const Lane8 level = eight(moving_arc + i);
         const Lane8 above = level > from ? level : one, below = level < from ? level : zero;
         lowest_above = above < lowest_above ? above : lowest_above;
         highest_below = below > highest_below ? below : highest_below;
         equal = level == from ? one : equal;
         if constexpr (Up)
-            eight(times + i) = level > from ? one : zero;
+            eight(moving_arc + i) = level > from ? one : zero;
         else
-            eight(times + i) = level < from ? zero : one;
+            eight(moving_arc + i) = level < from ? zero : one;
     }
     for (const RepairArc& arc : arcs) {
         const double* x = features + arc.edge * De;
         const std::int64_t first = arc.tail ? 0 : K;
-        for (std::int64_t l = 0; l < K; ++l, ++times) {
-            const double share = *times;
+        for (std::int64_t l = 0; l < K; ++l, ++moving_arc) {
+            const double moves = *moving_arc;
             double* sum = moving.sums + (first + l) * De;
-            moving.counts[first + l] += share;
-            for (std::int64_t d = 0; d < whole; d += 8) eight(sum + d) += share * eight(x + d);
-            for (std::int64_t d = whole; d < De; ++d) sum[d] += share * x[d];
+            moving.counts[first + l] += moves;
+            for (std::int64_t d = 0; d < whole; d += 8) eight(sum + d) += moves * eight(x + d);
+            for (std::int64_t d = whole; d < De; ++d) sum[d] += moves * x[d];
         }
     }
     RepairLevels levels;

@@ -29,10 +29,10 @@ struct Moving {
 
 // Adds up the arcs at one node that move along with z_uk = `here`, and returns where the other ends are.
 // Up, m of an arc follows z_uk while the other end is above it; down, while the other end is not below it.
-// z is (N, K), features (M, De); `times` is room for K values an arc and eight more.
+// z is (N, K), features (M, De); `moving_arc` is scratch for K values an arc and eight more.
 template <bool Up>
 RepairLevels sum_arcs(std::span<const RepairArc> arcs, const Blocks& blocks, const double* features, const double* z,
-                      double here, double* times, const Moving& moving);
+                      double here, double* moving_arc, const Moving& moving);
 
 // Adds the slope and the curvature that the pairwise weights contribute to D / c along z_uk. Going up lowers W: entries
 // already clipped stay so and cost nothing.

@@ -20,7 +20,7 @@ struct CutOracle::Scratch {
 namespace {
 
 // b_(uk,vl) = w^{kl} . phi(u,v), only where it is not zero.
-void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, const ArcShares* shares,
+void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph, const ArcMultipliers* multipliers,
                     std::vector<double>& potentials, Closure& closure) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
@@ -32,9 +32,9 @@ void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph
         w.pairwise.for_potentials(p.edges, e, potentials, [=, &closure](std::size_t q, double gain) {
             const auto [k, l] = pairs[q];
             const auto at = k * K + l;
-            const bool known = shares != nullptr && !shares->tail[at].empty();
+            const bool known = multipliers != nullptr && !multipliers->tail[at].empty();
             closure.add_pair(tail + k, head + l, gain,
-                             known ? share_of_tail(shares->tail[at][e], shares->head[at][e]) : 0.5F);
+                             known ? tail_fraction(multipliers->tail[at][e], multipliers->head[at][e]) : 0.5F);
         });
     }
 }
@@ -137,14 +137,14 @@ void CutOracle::check_graphs(std::span<const std::int32_t> graphs) const {
 
 // Solves one graph; its labeling is scratch.closure.labels() and its plane has been added to scratch.plane.
 CutAnswer CutOracle::solve(const SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
-                           const ArcShares* shares, Scratch& s) const {
+                           const ArcMultipliers* multipliers, Scratch& s) const {
     const Problem& p = problem_;
     const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
     s.scores.resize(static_cast<std::size_t>((end - begin) * p.n_labels));
     unary_gains(p, weights, begin, end, s.scores.data());
     s.closure.reset(static_cast<std::int32_t>(s.scores.size()));
     for (std::int32_t i = 0; i < std::ssize(s.scores); ++i) s.closure.set_gain(i, s.scores[i]);
-    add_potentials(p, weights, graph, shares, s.potentials, s.closure);
+    add_potentials(p, weights, graph, multipliers, s.potentials, s.closure);
     cliques_.add_potentials(weights, graph, s.potentials, s.closure);
     s.closure.solve();
 
@@ -178,9 +178,9 @@ std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std:
     return answers;
 }
 
-CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop, const ArcShares* shares) {
+CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop, const ArcMultipliers* multipliers) {
     const Problem& p = problem_;
-    if (shares != nullptr) check_shares(p, *shares);
+    if (multipliers != nullptr) check_multipliers(p, *multipliers);
     const SparseWeights weights(p, compact);
     const std::int64_t n = p.n_graphs(), shards = (n + kShard - 1) / kShard;
     std::vector<CutTotals> part(static_cast<std::size_t>(shards));
@@ -191,7 +191,7 @@ CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop
             CutTotals& sum = part[shard];
             sum.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
             for (auto g = shard * kShard; g < std::min(n, (shard + 1) * kShard); ++g) {
-                const CutAnswer answer = solve(weights, compact, g, shares, s);
+                const CutAnswer answer = solve(weights, compact, g, multipliers, s);
                 for (std::int64_t c = 0; c < p.dim(); ++c) sum.plane[c] += s.plane[p.coordinates[c]];
                 sum.loss += answer.loss;
                 sum.bound += answer.bound;

@@ -20,7 +20,7 @@ import numpy as np
 from gapcut.files import write_atomically
 from gapcut.learners.base import Record
 from gapcut.learners.session import Session
-from gapcut.learners.steps import Steps
+from gapcut.learners.steps import STEP_SIZES, Steps
 
 _FORMAT = 1
 
@@ -125,8 +125,5 @@ class Checkpoint:
 def _identity(steps: Steps) -> dict[str, Any]:
     """What a run must share with its checkpoint; the number of threads is free."""
     settings = asdict(steps.settings)
-    shared = {
-        name: settings[name]
-        for name in ("theta", "relax", "gamma", "kappa", "step", "balance", "lag", "repair", "seed")
-    }
+    shared = {name: settings[name] for name in (*STEP_SIZES, "repair", "seed")}
     return {"fingerprint": steps.problem.fingerprint, "C": steps.problem.C, **shared}

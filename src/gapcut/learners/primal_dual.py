@@ -20,7 +20,7 @@ from gapcut.problem import LearningProblem
 class PrimalDual(StepSettings):
     """First-order steps on one convex-concave saddle problem; plane methods see it only through cuts.
 
-    The steps themselves prove nothing. From time to time a *certificate* is made: the shares of the arcs, or
+    The steps themselves prove nothing. From time to time a *certificate* is made: the multipliers of the arcs, or
     the exact oracle where it can decide, give the upper bound at the weights; the relaxed labels, repaired by
     coordinate ascent where that pays, a dual point and so the lower bound. Both are valid whatever the steps
     did (``cpp/include/gapcut/learn/relaxed_dual.hpp`` says why). A *pass* is one certificate.

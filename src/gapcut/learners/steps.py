@@ -27,7 +27,7 @@ REPAIR_COST = 40
 """Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
 
 CUT_WITHIN = 1.25
-"""Gap, in targets, within which the exact cut is asked for a better upper end than the arc shares prove."""
+"""Gap, in targets, within which the exact cut is asked for a better upper end than the arc multipliers prove."""
 
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
@@ -39,23 +39,35 @@ PATIENCE = 6
 """Certificates without progress after which the steps are taken to have met their precision."""
 
 
+STEP_SIZES = (
+    "theta",
+    "over_relaxation",
+    "damping",
+    "kappa0",
+    "primal_weight",
+    "rebalance",
+    "screening_interval",
+)
+"""Settings of the native iteration."""
+
+
 @dataclass(frozen=True)
 class StepSettings:
-    """``theta`` splits the step between weights and arcs, ``relax`` in (0, 2) is the over-relaxation, ``gamma`` and
-    ``kappa`` shorten the label steps (1 and the number of active pairs are provably safe; a monitor falls back),
-    ``metric="diagonal"`` moves every weight alone, for comparison;
-    ``step`` balances primal and dual to begin with, then ``balance`` times what labels and weights have
-    travelled (0: never); ``lag`` is how often label pairs without weight are looked at. ``repair=False``
-    leaves the relaxed labels as they are, ``always_cut=True`` makes a cut for each certificate, both for comparison;
-    ``seed`` orders the repair."""
+    """``theta`` splits the primal step between weights and arc multipliers, ``over_relaxation`` is in (0, 2); label
+    steps are divided by ``damping`` times the number of active pairs of the label (1 is provably safe; a monitor falls
+    back to it), at first by ``kappa0``; ``metric="diagonal"`` moves every weight alone, for comparison;
+    ``primal_weight`` is the first ratio of dual to primal steps, which then follows the ratio of the distances covered
+    times ``rebalance`` (0: never); inactive label pairs are screened every ``screening_interval`` iterations.
+    ``repair=False`` leaves the relaxed labels as they are, ``always_cut=True`` makes a cut for each certificate, both
+    for comparison; ``seed`` orders the repair."""
 
     theta: float = 0.5
-    relax: float = 1.8
-    gamma: float = 0.25
-    kappa: float = 2.0
-    step: float = 0.06
-    balance: float = 0.9
-    lag: int = 5
+    over_relaxation: float = 1.8
+    damping: float = 0.25
+    kappa0: float = 2.0
+    primal_weight: float = 0.06
+    rebalance: float = 0.9
+    screening_interval: int = 5
     metric: Literal["gram", "diagonal"] = "gram"
     repair: bool = True
     always_cut: bool = False
@@ -65,7 +77,7 @@ class StepSettings:
 
     def native(self) -> _core.PrimalDualSettings:
         settings = _core.PrimalDualSettings()
-        for name in ("theta", "relax", "gamma", "kappa", "step", "balance", "lag"):
+        for name in STEP_SIZES:
             setattr(settings, name, getattr(self, name))
         settings.diagonal = self.metric == "diagonal"
         return settings
@@ -196,7 +208,7 @@ class Steps:
         return target < gap <= CUT_WITHIN * target and largest * self.state.active_pairs <= CUT_ARCS
 
     def _bound_upper(self, session: Session, weights: NDArray[np.float64]) -> None:
-        """The upper end from the shares of the arcs: one pass over them, whatever the cut would have to do."""
+        """The upper end from the arc multipliers: one pass over them, whatever the cut would have to do."""
         threads, left = self.settings.n_threads, session.clock.left
         slack, rounding = self.state.slack_bound(self.problem.core, weights, threads, left)
         session.bounds.offer_slack(weights, slack, rounding)
@@ -205,7 +217,7 @@ class Steps:
     def prove_upper(
         self, session: Session, weights: NDArray[np.float64], start: _core.PrimalDual | None = None
     ) -> None:
-        """The upper end from the exact oracle; a cut starts from the arc shares of ``start``."""
+        """The upper end from the exact oracle; a cut starts from the arc multipliers of ``start``."""
         oracle, left = session.oracle, session.clock.left
         total = (
             oracle.total(weights, left, start)

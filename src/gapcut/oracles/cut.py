@@ -53,7 +53,7 @@ class CutOracle:
     def total(
         self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
     ) -> OracleTotal:
-        """``start`` holds arc shares near the best ones for these weights: they leave little for the flow to do,
+        """``start`` holds the arc multipliers of an iteration near these weights: they leave little for the flow to do,
         and change nothing of the answer's value.
         """
         plane, loss, bound, _ = self._native.total(

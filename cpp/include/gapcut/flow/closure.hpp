@@ -43,11 +43,11 @@ class Closure {
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_variables);
     void set_gain(std::int32_t i, double a) { gain_[i] = a; }
-    // b >= 0. `share` in [0, 1] is the part of b that the network starts with at i, the rest at j: a split near the
-    // best one (oracle/share_bound.hpp) leaves little to flow; the maximum is the same for any.
-    void add_pair(std::int32_t i, std::int32_t j, double b, float share = 0.5F) {
+    // b >= 0. `fraction` in [0, 1] is the part of b that the network starts with at i, the rest at j: a split near the
+    // best one (oracle/slack_bound.hpp) leaves little to flow; the maximum is the same for any.
+    void add_pair(std::int32_t i, std::int32_t j, double b, float fraction = 0.5F) {
         pairs_.push_back({i, j, b});
-        share_.push_back(share);
+        fraction_.push_back(fraction);
     }
 
     // g >= 0 times the product of these variables, which are distinct.
@@ -67,7 +67,7 @@ class Closure {
     };
     struct Neighbour {
         std::int32_t node;
-        float share;  // of b, at the node whose neighbour this is
+        float fraction;  // of b, at the node whose neighbour this is
         std::int64_t b;
     };
     struct Item {
@@ -89,7 +89,7 @@ class Closure {
     std::int32_t n_ = 0, n_given_ = 0;  // with and without the variables of cliques
     std::vector<double> gain_;
     std::vector<Pair> pairs_;
-    std::vector<float> share_;  // of pairs_
+    std::vector<float> fraction_;  // of pairs_
     std::vector<Item> items_;
     std::vector<std::int64_t> low_, high_;  // a_i plus the b of neighbours in Lower, in Upper
     std::vector<std::int64_t> first_;

@@ -1,13 +1,13 @@
-// TRW-S where all nodes have the same two to four labels: what travels along an edge is squeezed.
+// TRW-S where all nodes have the same two to four labels: messages are stored compressed.
 //
 // A sweep over few labels is bound by memory, so the layout saves bytes. Messages are not negative and one entry is
-// zero, so K - 1 numbers hold one without loss: of two labels M(1) - M(0); of three the entries that are not the
-// (first) zero, and their signs say where it is. Costs of the label chosen at the earlier end go less their minimum,
-// likewise. Four labels fill a cache line as they are.
+// zero, so K - 1 numbers hold a message without loss: of two labels M(1) - M(0); of three the entries that are not the
+// (first) zero, and their signs say where it is. Costs of the label chosen at the earlier end are
+// stored less their minimum, likewise. Four labels fill a cache line as they are.
 //
-// An edge has one slot for both, and it lies at the earlier node: its own slots a node reads and writes in a row, and
-// those of edges to earlier nodes it reads from far away, which can be asked for ahead. (Writing far away instead, as
-// in small_sweep.hpp, moves each cache line twice.)
+// An edge has one slot for both, at its earlier node: a node reads and writes its own slots in a row, and those of
+// edges to earlier nodes it reads from scattered places, which are prefetched. (Scattered writes instead, as in
+// small_sweep.hpp, move each cache line twice.)
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct FewPacked {
     static FewPacked build(const Reduction& reduced, const Packed& arranged);
 
     // Copies the messages as a forward sweep left them. Requires loaded tables.
-    void hand_over(Packed& packed) const;
+    void copy_messages(Packed& packed) const;
 };
 
 // As forward_sweep and backward_sweep; `packed` needs no tables.

@@ -27,7 +27,7 @@ struct SmallPacked {
     static SmallPacked build(const Reduction& reduced, const Packed& arranged);
 
     // Copies the messages as a forward sweep left them. Requires loaded tables.
-    void hand_over(Packed& packed) const;
+    void copy_messages(Packed& packed) const;
 };
 
 // As forward_sweep and backward_sweep; `packed` needs no tables.

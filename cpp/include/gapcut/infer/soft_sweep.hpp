@@ -37,9 +37,9 @@ class SoftSweep {
     // may be used.
     bool infeasible() const { return infeasible_; }
 
-    // Moves the messages on along their change since the last call, `factor` times as far (Nesterov's momentum), and
-    // notes what they were before; restore() goes back to that.
-    void push_on(double factor);
+    // Extrapolates the messages along their change since the last call, times `factor` (Nesterov's momentum), and keeps
+    // what they were before; restore() goes back to that.
+    void extrapolate(double factor);
     void restore();
 
   private:
@@ -53,7 +53,7 @@ class SoftSweep {
     std::int64_t first_edge_, end_edge_, table_base_;
     double t_ = 1.0, scale_ = 0.0, value_ = 0.0;
     bool infeasible_ = false;
-    std::vector<double> noted_;            // messages to later nodes, one edge after the other
+    std::vector<double> previous_;         // messages to later nodes, one edge after the other
     std::vector<double> weights_, least_;  // exp(-(table - its least) / t) of every entry; the least of every edge
     std::vector<double> own_, sent_, part_, out_;
 };

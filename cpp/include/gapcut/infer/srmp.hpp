@@ -2,7 +2,7 @@
 // factors of any order, with single nodes as separators: TRW-S where all factors are edges.
 //
 // The energy is kept as a sum of reparametrised terms, unary_u - sum_f add_fu and table_f + sum_u add_fu. A step at a
-// node moves the min-marginals of all its factors into it (their minima become zero), then hands equal shares to the
+// node moves the min-marginals of all its factors into it (their minima become zero), then gives equal parts to the
 // factors that go on in the direction of the sweep. The sum of the minima of all terms, the bound, never falls in exact
 // arithmetic; it is evaluated with every operation rounded down, so it is valid in floating point.
 #pragma once

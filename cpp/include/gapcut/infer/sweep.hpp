@@ -5,7 +5,7 @@
 //   H_i = unary_i + all messages into i,
 // whatever the messages are. A sweep visits every node once and rewrites the messages along its outgoing edges
 // (backward sweep: those to earlier nodes) after it has read its own. With h_i <= H_i, d_i = min h_i,
-// b_i <= share_i * (h_i - d_i), and share_i times the number of outgoing edges at most 1,
+// b_i <= gamma_i * (h_i - d_i), and gamma_i times the number of outgoing edges at most 1,
 //   H_i(y_i) >= d_i + sum over outgoing edges of b_i(y_i),
 // so if the new message satisfies M(x') <= min_x [b_i(x) - M_incoming(x) + T_e] - m_e, then U(y) >= sum d_i + sum m_e.
 // Each of these inequalities is kept by rounding down, so the sum is a lower bound of U for every half-sweep, and that

@@ -14,12 +14,13 @@ namespace gapcut {
 
 class Metric {
   public:
-    // theta splits the step between w and the shares d; step is s0. diagonal: columns move alone, for comparison.
+    // theta splits the primal step between w and the multipliers d; primal_weight is s0. diagonal: columns move alone,
+    // for comparison.
     Metric(const Problem& problem, double theta, double step, bool diagonal, int threads);
 
-    // Another s0, in force from the next update().
-    void set_step(double step);
-    double step() const { return step_; }
+    // Another s0, used from the next update() on.
+    void set_primal_weight(double step);
+    double primal_weight() const { return primal_weight_; }
 
     // kappa (K,): how much smaller the label steps of each class are; c = C / n in normalised units.
     void update(std::span<const double> kappa, double c);
@@ -38,7 +39,7 @@ class Metric {
     const Symmetric& pair_hessian() const { return pair_hessian_; }
 
   private:
-    double theta_, step_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
+    double theta_, primal_weight_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
     std::vector<double> inverse_degree_;  // 1 / max(deg_u, mean degree of its graph / 2)
     UnarySystem unary_;
     Symmetric pair_form_, pair_metric_, pair_hessian_;

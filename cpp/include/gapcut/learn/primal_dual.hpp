@@ -13,22 +13,22 @@
 #include <span>
 #include <vector>
 
-#include "gapcut/oracle/share_bound.hpp"
+#include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
 namespace gapcut {
 
 struct PrimalDualSettings {
-    double theta = 0.5;    // share of the step given to w
-    double relax = 1.8;    // over-relaxation, in (0, 2)
-    double gamma = 0.25;   // label steps are divided by gamma * number of active pairs of the label; 1 is provably safe
-    double step = 0.06;    // balance of primal and dual steps (s0) to begin with
-    double balance = 0.9;  // then s0 follows what labels and weights have travelled, times this; 0 leaves it
-    double kappa = 2.0;    // in place of gamma * pairs for the first iterations
-    int lag = 5;           // iterations between looks at pairs whose weights are zero
-    int sweeps = 10;       // coordinate sweeps of the pairwise weight step
-    bool diagonal = false;  // weights move in a diagonal metric, for comparison
+    double theta = 0.5;            // part of the primal step that w gets, d1 and d2 the rest
+    double over_relaxation = 1.8;  // rho in (0, 2)
+    double damping = 0.25;        // label steps are divided by damping * number of active pairs of the label; 1 is safe
+    double primal_weight = 0.06;  // s0: dual over primal step sizes to begin with
+    double rebalance = 0.9;       // then s0 follows the ratio of the distances covered, times this; 0: never
+    double kappa0 = 2.0;          // divisor of the label steps in the first iterations
+    int screening_interval = 5;   // iterations between gradients of the inactive pairs
+    int sweeps = 10;              // coordinate sweeps of the pairwise weight step
+    bool diagonal = false;        // weights move in a diagonal metric, for comparison
 };
 
 // Everything an iteration depends on, so that a run goes on from it as if it had never stopped, bit for bit.
@@ -37,7 +37,7 @@ struct PrimalDualSnapshot {
     std::vector<float> z, z_step;                                  // (K, N)
     std::vector<std::int32_t> active;                              // label pairs, ascending
     std::vector<float> arcs;                                       // (active pairs, 3, M): m, d1, d2
-    double gamma = 0.0, step = 0.0;
+    double damping = 0.0, primal_weight = 0.0;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 };
 
@@ -50,7 +50,7 @@ class PrimalDual {
     PrimalDual(const PrimalDual&) = delete;
     PrimalDual& operator=(const PrimalDual&) = delete;
 
-    // Another trade-off from the state reached: the whole state is kept, the monitor starts anew.
+    // Another C, warm-started: the whole state is kept, the monitor starts anew.
     void set_trade_off(double C);
 
     // Throws Interrupted between iterations if stop() says so; the state stays usable.
@@ -63,10 +63,10 @@ class PrimalDual {
     std::int64_t iterations() const;
     std::vector<double> weights() const;  // compact, inside the box, zeros exact
     std::vector<float> labels() const;    // (N, K) z~ in [0,1]
-    ArcShares shares() const;  // d1, d2 of the active pairs, until the next advance(); for share_bound and the cut
+    ArcMultipliers multipliers() const;   // d1, d2 of the active pairs, valid until the next advance()
     std::int64_t active_pairs() const;
-    std::int64_t safe_since() const;  // iteration at which the monitor chose gamma = 1; -1 if never
-    double step() const;              // s0 in force
+    std::int64_t safe_since() const;  // iteration at which the monitor set damping = 1; -1 if never
+    double primal_weight() const;     // current s0
     double residual() const;          // of the last iteration, in the metric
 
   private:

@@ -38,24 +38,24 @@ class Repair {
     Repair(const Problem& problem, std::span<const double> lower, std::span<const double> upper, int threads);
 
     // Improves z (N, K), entries in [0,1], by at most `sweeps` sweeps. The first goes over every coordinate that can
-    // gain, the others over those that gained more than `worthwhile` (in units of D) the last time. Order is random by
+    // gain, the others over those that gained more than `min_gain` (in units of D) the last time. Order is random by
     // seed.
-    std::vector<float> run(std::span<const float> z, double C, int sweeps, double worthwhile, std::uint64_t seed,
+    std::vector<float> run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
                            const StopTest& stop = {});
 
-    std::int64_t last_steps() const { return steps_; }  // coordinates looked at by the last run
+    std::int64_t last_steps() const { return steps_; }  // coordinates visited by the last run
 
   private:
     struct Slope {
         double gradient = 0.0, curvature = 0.0;
     };
-    struct Survey {  // the arcs that move along with z_uk
+    struct Direction {  // the arcs that move along with z_uk
         std::vector<double> sums, counts;
         RepairLevels levels;
         repair::Moving moving();
     };
-    struct Surveys {
-        Survey up, down;
+    struct Directions {
+        Direction up, down;
         bool same = false;  // down is as up
     };
 
@@ -63,15 +63,15 @@ class Repair {
     template <bool Up>
     RepairLevels sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const;
     template <bool Up>
-    void survey(std::int64_t node, double here, Survey& s, std::vector<double>& room) const;
-    void prepare(std::int64_t coordinate, Surveys& s, std::vector<double>& room) const;
+    void collect(std::int64_t node, double here, Direction& s, std::vector<double>& scratch) const;
+    void prepare(std::int64_t coordinate, Directions& s, std::vector<double>& scratch) const;
     template <bool Up>
-    Slope slope(std::int64_t node, int label, double score, Survey& s);
-    bool can_gain(std::int64_t coordinate, Surveys& s, std::vector<double>& room);
-    // Both return the gain the model promises.
-    double improve(std::int64_t coordinate, Surveys& s);
-    double move(std::int64_t coordinate, const Slope& slope, double limit, Survey& s);
-    void improve_batch(std::span<const Group> nodes, double worthwhile, Workers& workers,
+    Slope slope(std::int64_t node, int label, double score, Direction& s);
+    bool can_gain(std::int64_t coordinate, Directions& s, std::vector<double>& scratch);
+    // Both return the gain that the model predicts.
+    double improve(std::int64_t coordinate, Directions& s);
+    double move(std::int64_t coordinate, const Slope& slope, double limit, Direction& s);
+    void improve_batch(std::span<const Group> nodes, double min_gain, Workers& workers,
                        std::vector<std::int64_t>& again);
     std::size_t batch_size() const;
     repair::Blocks blocks() const;
@@ -86,8 +86,8 @@ class Repair {
     std::vector<RepairArc> arcs_;               // by node
     std::vector<double> node_square_;           // |phi_u|^2
     std::vector<double> z_, raw_, w_;           // labels, W, clamp(W)
-    std::vector<Surveys> surveys_;              // of a batch
-    std::vector<std::vector<double>> room_;     // of a thread, for prepare()
+    std::vector<Directions> directions_;        // of a batch
+    std::vector<std::vector<double>> scratch_;  // of a thread, for prepare()
     std::vector<std::int64_t> moved_;           // the last batch in which a node moved
     std::int64_t batch_ = 0;
     double c_ = 0.0;

@@ -10,7 +10,7 @@
 
 #include "gapcut/flow/closure.hpp"
 #include "gapcut/oracle/clique_terms.hpp"
-#include "gapcut/oracle/share_bound.hpp"
+#include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
@@ -44,8 +44,9 @@ class CutOracle {
                                     double* planes, const StopTest& stop = {});
 
     // Solves all graphs and averages. Sums run over fixed shards in index order: the bits do not depend on `threads`.
-    // `shares` near the best split leave little for the flow to do; any split gives the same maximum.
-    CutTotals total(std::span<const double> weights, const StopTest& stop = {}, const ArcShares* shares = nullptr);
+    // `multipliers` near the best split leave little for the flow to do; any split gives the same maximum.
+    CutTotals total(std::span<const double> weights, const StopTest& stop = {},
+                    const ArcMultipliers* multipliers = nullptr);
 
     // The maximisers themselves: for each named graph V * K bytes, row-major, concatenated.
     std::vector<std::uint8_t> labelings(std::span<const double> weights, std::span<const std::int32_t> graphs,
@@ -61,7 +62,7 @@ class CutOracle {
 
     void check_graphs(std::span<const std::int32_t> graphs) const;
     CutAnswer solve(const struct SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
-                    const ArcShares* shares, Scratch& scratch) const;
+                    const ArcMultipliers* multipliers, Scratch& scratch) const;
 
     static constexpr std::int64_t kShard = 8;  // graphs summed together by total()
 

@@ -1,9 +1,10 @@
-#include "gapcut/oracle/share_bound.hpp"
+#include "gapcut/oracle/slack_bound.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "gapcut/edge_shards.hpp"
 #include "gapcut/learn/vectors.hpp"
 #include "gapcut/target.hpp"
 #include "scores.hpp"
@@ -11,14 +12,14 @@
 namespace gapcut {
 namespace {
 
-constexpr std::int64_t kShards = 16, kChunk = 256, kNodes = 512;
+constexpr std::int64_t kChunk = 256, kNodes = 512;
 
 // Adds the split of n arcs of one label pair to both ends. A negative coefficient is bounded by none.
 GAPCUT_HOT void split(std::int64_t n, const double* __restrict b, const float* __restrict tail,
                       const float* __restrict head, double* __restrict to_tail, double* __restrict to_head) {
     for (std::int64_t i = 0; i < n; ++i) {
         const double whole = b[i] > 0.0 ? b[i] : 0.0;
-        const double c = whole * static_cast<double>(share_of_tail(tail[i], head[i]));
+        const double c = whole * static_cast<double>(tail_fraction(tail[i], head[i]));
         to_tail[i] += c;
         to_head[i] += whole - c;
     }
@@ -39,21 +40,21 @@ std::vector<PairWeights> by_pair(const SparseWeights& w) {
     return pairs;
 }
 
-// A run of edges, the nodes they touch, what the splits add to those, and w'Psi(y) of the edges.
+// A run of edges, what the splits add to the nodes it touches, and w'Psi(y) of the edges.
 struct Shard {
-    std::int64_t begin = 0, end = 0, node_begin = 0, node_end = 0;
-    std::vector<double> shares;  // (node_end - node_begin, K)
+    EdgeRange range;
+    std::vector<double> node_sums;  // (range.nodes(), K)
     double truth = 0.0;
 };
 
 class Pass {
   public:
-    Pass(const Problem& p, std::span<const double> weights, const ArcShares& shares)
-        : p_(p), w_(p, weights), pairs_(by_pair(w_)), shares_(shares), shards_(kShards) {
-        check_shares(p, shares);
+    Pass(const Problem& p, std::span<const double> weights, const ArcMultipliers& multipliers)
+        : p_(p), w_(p, weights), pairs_(by_pair(w_)), multipliers_(multipliers) {
+        check_multipliers(p, multipliers);
         if (!p.cliques.empty())
-            throw std::invalid_argument("arc shares bound pairwise terms only, the problem has cliques");
-        for (std::int64_t i = 0; i < kShards; ++i) place(shards_[i], i);
+            throw std::invalid_argument("arc multipliers bound pairwise terms only, the problem has cliques");
+        for (const EdgeRange& range : edge_shards(p, false)) shards_.push_back({range, {}});
     }
 
     void edges(std::int64_t shard);
@@ -65,21 +66,10 @@ class Pass {
     }
 
   private:
-    void place(Shard& s, std::int64_t i) const {
-        const auto M = p_.edges.rows();
-        s.begin = i * M / kShards;
-        s.end = (i + 1) * M / kShards;
-        if (s.begin == s.end) return;
-        const auto [t0, t1] = std::minmax_element(p_.tail.begin() + s.begin, p_.tail.begin() + s.end);
-        const auto [h0, h1] = std::minmax_element(p_.head.begin() + s.begin, p_.head.begin() + s.end);
-        s.node_begin = std::min(*t0, *h0);
-        s.node_end = std::max(*t1, *h1) + 1;
-    }
-
     const Problem& p_;
     SparseWeights w_;
     std::vector<PairWeights> pairs_;
-    const ArcShares& shares_;
+    const ArcMultipliers& multipliers_;
     std::vector<Shard> shards_;
 };
 
@@ -87,12 +77,11 @@ void Pass::edges(std::int64_t shard) {
     Shard& s = shards_[shard];
     const auto K = p_.n_labels;
     const auto De = p_.edge_dim();
-    s.shares.assign(static_cast<std::size_t>((s.node_end - s.node_begin) * K), 0.0);
+    s.node_sums.assign(static_cast<std::size_t>(s.range.nodes() * K), 0.0);
     std::vector<double> columns(static_cast<std::size_t>(De * kChunk)), b(kChunk);
     std::vector<double> to_tail(static_cast<std::size_t>(K * kChunk)), to_head(to_tail.size());
     const std::vector<float> even(kChunk, 1.0F);
-    for (auto begin = s.begin; begin < s.end; begin += kChunk) {
-        const auto n = std::min(kChunk, s.end - begin);
+    s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         std::ranges::fill(columns, 0.0);
         for (std::int64_t i = 0; i < n; ++i)
             p_.edges.for_row(begin + i, [&](std::int32_t d, double x) { columns[d * kChunk + i] += x; });
@@ -104,21 +93,21 @@ void Pass::edges(std::int64_t shard) {
             for (const auto& [d, weight] : pair.by_feature)
                 add_scaled(b.data(), weight, columns.data() + d * kChunk, n);
             const auto at = pair.k * K + pair.l;
-            const bool known = !shares_.tail[at].empty();
-            split(n, b.data(), known ? shares_.tail[at].data() + begin : even.data(),
-                  known ? shares_.head[at].data() + begin : even.data(), to_tail.data() + pair.k * kChunk,
+            const bool known = !multipliers_.tail[at].empty();
+            split(n, b.data(), known ? multipliers_.tail[at].data() + begin : even.data(),
+                  known ? multipliers_.head[at].data() + begin : even.data(), to_tail.data() + pair.k * kChunk,
                   to_head.data() + pair.l * kChunk);
             for (std::int64_t i = 0; i < n; ++i)
                 if (p_.labels[p_.tail[begin + i]] == pair.k && p_.labels[p_.head[begin + i]] == pair.l) truth += b[i];
         }
         s.truth += truth;
         for (std::int64_t i = 0; i < n; ++i) {
-            double* tail = s.shares.data() + (p_.tail[begin + i] - s.node_begin) * K;
+            double* tail = s.node_sums.data() + (p_.tail[begin + i] - s.range.node_begin) * K;
             for (int k = 0; k < K; ++k) tail[k] += to_tail[k * kChunk + i];
-            double* head = s.shares.data() + (p_.head[begin + i] - s.node_begin) * K;
+            double* head = s.node_sums.data() + (p_.head[begin + i] - s.range.node_begin) * K;
             for (int k = 0; k < K; ++k) head[k] += to_head[k * kChunk + i];
         }
-    }
+    });
 }
 
 double Pass::nodes(std::int64_t begin, std::int64_t end) const {
@@ -128,8 +117,8 @@ double Pass::nodes(std::int64_t begin, std::int64_t end) const {
     double sum = 0.0;
     for (auto u = begin; u < end; ++u) sum -= gains[(u - begin) * K + p_.labels[u]];  // loss_u - score of y
     for (const Shard& s : shards_) {
-        const auto from = std::max(begin, s.node_begin), to = std::min(end, s.node_end);
-        for (auto i = from * K; i < to * K; ++i) gains[i - begin * K] += s.shares[i - s.node_begin * K];
+        const auto from = std::max(begin, s.range.node_begin), to = std::min(end, s.range.node_end);
+        for (auto i = from * K; i < to * K; ++i) gains[i - begin * K] += s.node_sums[i - s.range.node_begin * K];
     }
     for (const double gain : gains) sum += std::max(0.0, gain);
     return sum;
@@ -152,28 +141,28 @@ double rounding(const Problem& p, std::span<const double> weights) {
         for (const auto u : *end) ++degree[u];
     const auto busiest = degree.empty() ? 0 : *std::ranges::max_element(degree);
     const auto terms = dn + de + static_cast<std::int64_t>(busiest) * K + K * kNodes + kChunk * K * K +
-                       p.nodes.rows() / kNodes + p.edges.rows() / kChunk + p.n_graphs() + 2 * kShards + 64;
+                       p.nodes.rows() / kNodes + p.edges.rows() / kChunk + p.n_graphs() + 2 * kEdgeShards + 64;
     return 8.0 * gamma(static_cast<double>(terms)) * mass * (1.0 + 1e-6);
 }
 
 }  // namespace
 
-void check_shares(const Problem& p, const ArcShares& shares) {
+void check_multipliers(const Problem& p, const ArcMultipliers& multipliers) {
     const auto sized = [&](const std::vector<std::span<const float>>& all) {
         return std::ssize(all) == p.n_labels * p.n_labels && std::ranges::all_of(all, [&](const auto& of_pair) {
                    return of_pair.empty() || std::ssize(of_pair) == p.edges.rows();
                });
     };
-    bool sound = sized(shares.tail) && sized(shares.head);
-    for (std::size_t i = 0; sound && i < shares.tail.size(); ++i)
-        sound = shares.tail[i].empty() == shares.head[i].empty();
-    if (!sound) throw std::invalid_argument("the arc shares are of another problem");
+    bool sound = sized(multipliers.tail) && sized(multipliers.head);
+    for (std::size_t i = 0; sound && i < multipliers.tail.size(); ++i)
+        sound = multipliers.tail[i].empty() == multipliers.head[i].empty();
+    if (!sound) throw std::invalid_argument("the arc multipliers are of another problem");
 }
 
-SlackBound share_bound(const Problem& p, std::span<const double> weights, const ArcShares& shares, int threads,
-                       const StopTest& stop) {
-    Pass pass(p, weights, shares);
-    parallel_for(kShards, threads, [&](std::int64_t shard, int) { pass.edges(shard); }, stop);
+SlackBound slack_bound(const Problem& p, std::span<const double> weights, const ArcMultipliers& multipliers,
+                       int threads, const StopTest& stop) {
+    Pass pass(p, weights, multipliers);
+    parallel_for(kEdgeShards, threads, [&](std::int64_t shard, int) { pass.edges(shard); }, stop);
     const auto N = p.nodes.rows(), blocks = (N + kNodes - 1) / kNodes;
     std::vector<double> part(static_cast<std::size_t>(blocks));
     parallel_for(

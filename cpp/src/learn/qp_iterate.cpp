@@ -1,4 +1,4 @@
-#include "dual_point.hpp"
+#include "qp_iterate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace gapcut {
 
-DualPoint::DualPoint(const PlaneSet& planes, const Box& the_box, double mass, std::vector<double> start)
+QPIterate::QPIterate(const PlaneSet& planes, const Box& the_box, double mass, std::vector<double> start)
     : set(planes), box(the_box), C(mass), alpha(std::move(start)) {
     box.check();
     if (!(C > 0.0) || !std::isfinite(C)) throw std::invalid_argument("C must be positive and finite");
@@ -21,13 +21,13 @@ DualPoint::DualPoint(const PlaneSet& planes, const Box& the_box, double mass, st
 }
 
 // Rounding in the steps may overdraw the mass; certificates allow for an excess of a few ulps only.
-void DualPoint::keep_mass() {
+void QPIterate::keep_mass() {
     const double sum = std::accumulate(alpha.begin(), alpha.end(), 0.0);
     if (sum > C)
         for (auto& a : alpha) a *= C / sum;
 }
 
-void DualPoint::refresh() {
+void QPIterate::refresh() {
     keep_mass();
     std::fill(x.begin(), x.end(), 0.0);
     double sum = 0.0, loss = 0.0, paid = 0.0, worst = 0.0;
@@ -50,7 +50,7 @@ void DualPoint::refresh() {
     gap = std::max(0.0, C * worst - paid);
 }
 
-void DualPoint::shift(std::int64_t t, double amount) {
+void QPIterate::shift(std::int64_t t, double amount) {
     alpha[t] += amount;
     room -= amount;
     move_and_clamp(box, x.data(), amount, set.row(t), weights.data());

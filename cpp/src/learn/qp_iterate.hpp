@@ -6,9 +6,9 @@
 
 namespace gapcut {
 
-class DualPoint {
+class QPIterate {
   public:
-    DualPoint(const PlaneSet& set, const Box& box, double C, std::vector<double> start);
+    QPIterate(const PlaneSet& set, const Box& box, double C, std::vector<double> start);
 
     // From alpha anew: x, weights, gradients of all planes, value and gap.
     void refresh();
