@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gapcut.machine import Machine
 from gapcut.scenes.bridges import make_bridge, write_ifc
 from gapcut.scenes.bridges.site import ready_to_scan
 from gapcut.scenes.clouds import read_cloud
@@ -93,7 +94,9 @@ def test_reproduce_leaves_a_page_and_pictures_and_is_cheap_again(coarse, tmp_pat
 def test_demo_ends_with_a_page_about_bridges(coarse, tmp_path, run):
     code, out, _ = run("demo", "--jobs", 1, "--out", tmp_path)
     assert code == 0
-    assert "certified" in out
-    assert "report.html" in out
+    (line,) = [line for line in out.splitlines() if line.startswith("certificate")]
+    assert line.endswith(", certified")
+    assert Machine.load(tmp_path / "model.gapcut").certificate_.status == "certified"
+    assert f"Look at {tmp_path / 'report.html'} in a browser" in out.replace("\n", "")
     found = {path.name for path in tmp_path.iterdir()}
     assert {"report.html", "confusion.png", "convergence.png", "weights.png", "model.gapcut"} <= found

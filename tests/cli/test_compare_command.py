@@ -102,7 +102,6 @@ def test_trees_are_compared_where_there_is_no_cycle(folder, tmp_path, run):
 
 
 def test_inference_methods_on_the_held_out_graphs(folder, run):
-    pytest.importorskip("highspy")
     report = compared(run, folder, "--pairs", "block/cut", "--inference", "trws,ilp,icm")
     trws, ilp, icm = report["inference"]
     assert ilp["optimal"] == ilp["graphs"] == 6

@@ -106,25 +106,41 @@ def small_set() -> GraphSet:
     )
 
 
-def test_sequence_behaviour() -> None:
+def test_an_index_gives_a_graph_and_a_slice_a_set_with_its_extras() -> None:
     graphs = small_set()
     assert graphs[-1].name == "second"
     assert [g.name for g in graphs[::-1]] == ["second", "first"]
+    assert len(graphs[:0]) == 0
+    assert graphs[[1, 0, 1]].extras["fold"].tolist() == [2, 1, 2]
     chosen = graphs[np.array([False, True])]
     assert isinstance(chosen, GraphSet)
     assert chosen.extras["fold"].tolist() == [2]
     assert chosen.edge_feature_names == ("distance",)
-    assert graphs[[1, 0, 1]].extras["fold"].tolist() == [2, 1, 2]
-    assert graphs.select("keep")[0].name == "first"
-    with pytest.raises(ValueError, match="no boolean per-graph array 'fold' to select by: there is keep"):
-        graphs.select("fold")
     with pytest.raises(IndexError):
         graphs[5]
-    with pytest.raises(ValueError, match="there are 2 graphs"):
-        GraphSet(list(graphs), extras={"fold": [1]})
-    with pytest.raises(ValueError, match="2 feature names for 1 columns"):
-        GraphSet(list(graphs), edge_feature_names=["a", "b"])
-    assert len(graphs[:0]) == 0
+
+
+def test_select_takes_a_boolean_array_of_the_set() -> None:
+    graphs = small_set()
+    assert [g.name for g in graphs.select("keep")] == ["first"]
+    with pytest.raises(ValueError, match="no boolean per-graph array 'fold' to select by: there is keep"):
+        graphs.select("fold")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"extras": {"fold": [1]}}, "there are 2 graphs"),
+        ({"edge_feature_names": ["a", "b"]}, "2 feature names for 1 columns"),
+    ],
+)
+def test_extras_and_names_fit_the_graphs(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GraphSet(list(small_set()), **settings)
+
+
+def test_a_set_says_its_sizes_and_survives_pickling() -> None:
+    graphs = small_set()
     assert "2 graphs, 4 nodes, 2 edges" in repr(graphs)
     assert_same(graphs, pickle.loads(pickle.dumps(graphs)))
 
@@ -156,6 +172,9 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         small_set().save(path)
     assert path.read_bytes() == before
     assert [f.name for f in tmp_path.iterdir()] == ["set.npz"]
+
+
+def test_a_set_is_saved_to_a_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such folder"):
         small_set().save(tmp_path / "missing" / "set.npz")
     with pytest.raises(IsADirectoryError, match="is a folder"):
@@ -176,9 +195,13 @@ def test_folder_of_single_graphs(tmp_path: Path) -> None:
     graphs = GraphSet.load(tmp_path)
     assert [g.name for g in graphs] == ["0", "1", "own"]
     assert graphs.extras["fold"].tolist() == [1, 2, 9]
-    assert list(graphs.extras) == ["fold"]
+    assert list(graphs.extras) == ["fold"]  # what every graph has
+
+
+def test_folders_that_are_no_set_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "0.npz", node_features=np.ones((1, 1)), edges=np.empty((0, 2)))
     np.savez(tmp_path / "zz.npz", node_features=np.ones((1, 2)), edges=np.empty((0, 2)))
-    with pytest.raises(GraphFileError, match=r"graph 3 \('zz'\): 2 node features, but graph 0 has 1"):
+    with pytest.raises(GraphFileError, match=r"graph 1 \('zz'\): 2 node features, but graph 0 has 1"):
         GraphSet.load(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(GraphFileError, match=r"no \.npz file in this folder"):

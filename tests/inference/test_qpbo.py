@@ -59,7 +59,7 @@ def overwrite(dual: RoofDual, y: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", VALUES)
 def test_persistency_and_bound(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
-    unlabelled = 0
+    unlabelled = unique = 0
     for trial in range(300):
         energy = binary_energy(rng, kind)
         ys, values = labelings(energy)
@@ -73,13 +73,16 @@ def test_persistency_and_bound(kind: str) -> None:
         unlabelled += int((~dual.labelled).sum())
         if minimum == INF:
             continue
-        best = ys[values <= minimum]
-        assert slack > 0 or (overwrite(dual, best) == best).all(axis=1).any()
-        assert slack > 0 or (dual.values == best)[:, dual.strong].all()
-        for y, value in zip(ys, values, strict=True):  # autarky: proves the first of the two in any case
+        best = ys[values <= minimum + slack]
+        unique += len(best) == 1
+        assert (overwrite(dual, best) == best).all(axis=1).any()
+        if slack == 0.0 or len(best) == 1:  # else rounding may hide which of them are minimisers
+            assert (dual.values == best)[:, dual.strong].all()
+        for y, value in zip(ys, values, strict=True):  # autarky
             assert energy.energy(overwrite(dual, y)) <= value + slack
         assert dual.labelled[dual.strong].all()
-    assert unlabelled > 0 or kind == "zeros"
+    assert kind in EXACT or unique > 100
+    assert (unlabelled > 0) == (kind != "zeros")
 
 
 def _entries(energy: Energy) -> list[np.ndarray]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from gapcut import Graph, StructuredSVM
 from gapcut.model.claim import check_claim
+from gapcut.model.settings import Settings
 
 
 def rings(count: int) -> list[Graph]:
@@ -18,6 +19,7 @@ def rings(count: int) -> list[Graph]:
 def test_a_claim_proven_with_kept_messages_is_proven_again():
     graphs = rings(12)
     svm = StructuredSVM(C=1.0, oracle="trws", gap=0.05, max_passes=200).fit(graphs)
-    found = check_claim(svm.model_, svm._settings(), graphs, time_limit=20.0)
+    settings = Settings.checked(svm.get_params(deep=False))
+    found = check_claim(svm.model_, settings, graphs, time_limit=20.0)
     assert found.verdict == "holds", found.reason
     assert found.upper <= svm.certificate_.upper * (1 + 1e-9)
