@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut import _core
-from gapcut.engines import OutOfTime
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
