@@ -33,9 +33,9 @@ def own_rows() -> list[Row]:
         Row("cutting-plane", "cutting-plane", lambda threads: CuttingPlane()),
         Row("block", "block", lambda threads: Block()),
         Row("primal-dual", "primal-dual", _primal_dual()),
-        Row("no-over-relaxation", "primal-dual, no over-relaxation", _primal_dual(relax=1.0)),
+        Row("no-over-relaxation", "primal-dual, no over-relaxation", _primal_dual(over_relaxation=1.0)),
         Row("no-repair", "primal-dual, no repair", _primal_dual(repair=False)),
-        Row("fixed-step", "primal-dual, fixed balance of steps", _primal_dual(balance=0.0)),
+        Row("fixed-step", "primal-dual, fixed balance of steps", _primal_dual(rebalance=0.0)),
         Row("always-cut", "primal-dual, a cut every certificate", _primal_dual(always_cut=True)),
         Row(
             "no-persistency",

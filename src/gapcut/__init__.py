@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gapcut import datasets
 from gapcut.certificates import Certificate
-from gapcut.container import ModelFileError
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
+from gapcut.files import ModelFileError
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.version import __version__
 

@@ -369,7 +369,7 @@ def test_a_warm_start_goes_on_where_the_fit_before_ended():
     for one, other in ((warm, cold), (cold, warm)):
         assert one.certificate_.status == "certified"
         assert one.certificate_.lower <= other.certificate_.upper * (1 + 1e-9)
-    assert pickle.loads(pickle.dumps(warm))._carried is None
+    assert pickle.loads(pickle.dumps(warm))._reached is None
 
 
 def test_what_is_converted_and_what_is_refused():

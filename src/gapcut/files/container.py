@@ -21,7 +21,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from gapcut.files import write_atomically
+from gapcut.files.atomic import write_atomically
 from gapcut.typing import AnyArray
 
 _KEY = "gapcut"

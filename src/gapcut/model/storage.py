@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.certificates import Certificate
-from gapcut.container import ModelFileError, blame, read_container
+from gapcut.certificates import STATUSES, Certificate, Record
 from gapcut.features import FeaturePipeline
+from gapcut.files import ModelFileError, blame, read_container
 from gapcut.inference import CliqueWeights
-from gapcut.learners.base import Record
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
+from gapcut.oracles.base import PROBLEMS
 from gapcut.typing import AnyArray
 from gapcut.version import __version__
 
@@ -183,9 +183,9 @@ def _read_certificate(given: dict[str, Any]) -> Certificate:
         raise ValueError("the certificate's bounds are no numbers")
     if certificate.lower > certificate.upper:
         raise ValueError("the certificate's lower bound is above its upper bound")
-    if certificate.status not in ("certified", "stopped", "uncertified"):
+    if certificate.status not in STATUSES:
         raise ValueError("the certificate has no known status")
-    if certificate.problem not in ("relaxed binary", "one-hot", "LP-relaxed one-hot"):
+    if certificate.problem not in PROBLEMS:
         raise ValueError("the certificate names no known problem")
     for name in ("oracle_calls", "passes"):
         if type(getattr(certificate, name)) is not int:

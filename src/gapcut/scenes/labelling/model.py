@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.container import ModelFileError, blame, read_container, write_container
 from gapcut.estimator import StructuredSVM
+from gapcut.files import ModelFileError, blame, read_container, write_container
 from gapcut.inference import Solution, solve
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
