@@ -92,11 +92,11 @@ def growth(options: argparse.Namespace) -> None:
                 passes.append(time.process_time() - start)
             now = (statistics.median(passes), trained)
             x = ["-", "-"] if before is None else [f"{b / a:.2f}" for a, b in zip(before, now, strict=True)]
-            gap = (result.upper - result.lower) / result.upper
+            proof = result.certificate
             items = oracle.statistics(result.weights)["variables"] - cliques * CLASSES
             print(
                 f"| {count} | {cliques:,} | {items:,} | {1e3 * now[0]:.1f} | {x[0]} | {trained:.2f} | {x[1]} | "
-                f"{result.passes} | {gap:.2%} |",
+                f"{proof.passes} | {proof.relative_gap:.2%} |",
                 flush=True,
             )
             before, cliques = now, 2 * cliques

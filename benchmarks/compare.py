@@ -26,6 +26,7 @@ from studies import NAMES, Study, load_study
 
 import gapcut
 from gapcut import GraphSet
+from gapcut.certificates import Record
 from gapcut.comparison import (
     Comparison,
     Contender,
@@ -37,7 +38,6 @@ from gapcut.comparison import (
     methods_table,
     rows_table,
 )
-from gapcut.learners.base import Record
 from gapcut.machine import Machine
 from gapcut.oracles.kinds import KINDS
 from gapcut.report.comparison import comparison_figure

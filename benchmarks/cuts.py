@@ -28,6 +28,7 @@ import numpy as np
 from rivals.flow import OTHERS, OURS, FlowCode, Network
 from workloads import NAMES, Workload, load
 
+from gapcut import _core
 from gapcut.learners import CuttingPlane, Learner, Limits, PrimalDual, Subgradient
 from gapcut.oracles import CutOracle, OracleTotal
 from gapcut.problem import LearningProblem
@@ -68,9 +69,11 @@ class Recorder(CutOracle):
         super().__init__(problem, n_threads)
         self.seen: list[FloatArray] = []
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+    def total(
+        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
+    ) -> OracleTotal:
         self.seen.append(np.array(w))
-        return super().total(w, time_left)
+        return super().total(w, time_left, start)
 
 
 def moments_of(learner: Learner, problem: LearningProblem, options: argparse.Namespace) -> list[FloatArray]:

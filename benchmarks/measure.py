@@ -77,10 +77,10 @@ def measure_row(row: Row, workload: Workload, C: float, conditions: Conditions) 
         oracle = CutOracle(problem, n_threads=threads, persistency=row.persistency)
         learner = row.learner(threads)
         result, wall, cpu = _timed(lambda: learner.run(problem, oracle, conditions.limits))
-        note = "" if result.status == "certified" else result.message.split(":")[0].split(" (")[0]
-        return _Run(
-            result.weights, result.lower, result.upper, result.passes, result.oracle_calls, note, wall, cpu
-        )
+        proof = result.certificate
+        note = "" if proof.status == "certified" else result.message.split(":")[0].split(" (")[0]
+        ends, counts = (proof.lower, proof.upper), (proof.passes, proof.oracle_calls)
+        return _Run(result.weights, *ends, *counts, note, wall, cpu)
 
     runs = _repeated(once, conditions)
     return _measurement(row.key, row.title, workload, C, conditions, runs)
@@ -126,7 +126,7 @@ def _judge(workload: Workload, C: float, claim: Claim, threads: int) -> tuple[fl
     oracle = CutOracle(problem, n_threads=threads)
     bounds = Bounds(problem)
     weights = problem.clamp(claim.weights)
-    bounds.offer_primal(weights, oracle.total(weights))
+    bounds.offer_primal(weights, oracle.total(weights).slack(weights))
     if claim.alpha.size:
         loss = float(claim.alpha @ claim.losses)
         bounds.offer_dual(claim.alpha @ claim.planes, loss, len(claim.alpha) + problem.n_graphs)

@@ -27,8 +27,8 @@ from workloads import load
 from gapcut import Graph, GraphSet
 from gapcut.engines import peak_memory_mb
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.primal_dual import Steps
 from gapcut.learners.session import Session
-from gapcut.learners.steps import Steps
 from gapcut.oracles import CutOracle
 from gapcut.problem import LearningProblem, learning_problem
 
@@ -101,20 +101,20 @@ def doubling(options: argparse.Namespace) -> None:
 def _parts(edges: int, seed: int, repeat: int) -> tuple[float, ...]:
     problem = problem_of(GraphSet((room_graph(edges // 10, edges, seed),)), 1.0)
     oracle = CutOracle(problem, n_threads=1)
-    steps = Steps(PrimalDual(n_threads=1), problem)
-    steps.state.advance(60)
-    w = problem.clamp(steps.state.weights())
-    labels = steps.state.labels(problem.core)
+    steps = Steps(PrimalDual(n_threads=1), problem, oracle)
+    relaxation = steps.relaxation
+    relaxation.advance(60, None)
+    w, labels = problem.clamp(relaxation.weights()), relaxation.labels()
     session = Session(problem, oracle, Limits(gap=1e-2))
-    session.bounds.offer_primal(w, oracle.total(w, None, steps.state))
+    session.offer_primal(w, relaxation.total(w, None))
     times = (
-        median_of(lambda: steps.state.advance(4), repeat) / 4,
-        median_of(lambda: steps.state.slack_bound(problem.core, w), repeat),
+        median_of(lambda: relaxation.advance(4, None), repeat) / 4,
+        median_of(lambda: relaxation.slack(w, None), repeat),
         median_of(lambda: oracle.total(w), 1),
-        median_of(lambda: oracle.total(w, None, steps.state), repeat),
+        median_of(lambda: relaxation.total(w, None), repeat),
         median_of(lambda: steps._repaired(session, labels), 1),
     )
-    return edges * steps.state.active_pairs, oracle.statistics(w)["arcs"], *times
+    return edges * relaxation.active_pairs, oracle.statistics(w)["arcs"], *times
 
 
 def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float, out: object) -> None:
@@ -125,10 +125,18 @@ def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float,
     packed, cpu = time.perf_counter(), time.process_time()
     limits, oracle = Limits(gap=1e-2, time_limit=limit), CutOracle(problem, n_threads=threads)
     result = PrimalDual(n_threads=threads).run(problem, oracle, limits)
-    gap = (result.upper - result.lower) / result.upper
+    proof = result.certificate
     end = time.perf_counter()
     out.send(
-        [packed - start, end - packed, time.process_time() - cpu, gap, result.passes, data, peak_memory_mb()]
+        [
+            packed - start,
+            end - packed,
+            time.process_time() - cpu,
+            proof.relative_gap,
+            proof.passes,
+            data,
+            peak_memory_mb(),
+        ]
     )  # type: ignore[attr-defined]
 
 

@@ -92,7 +92,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         File that is renewed every few seconds; a fit that finds it goes on from it, and ends with the model it
         would have had without the interruption. Deleted once the target gap is met.
     callback : callable, optional
-        Called with a :class:`gapcut.learners.base.Record` after every pass; returning True stops with the
+        Called with a :class:`gapcut.certificates.Record` after every pass; returning True stops with the
         best model so far. The only way to see progress: fit never prints.
     random_state : int, RandomState or None
         Seed of the learner's random order; None means 0, so that every run is repeatable.
@@ -111,7 +111,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         For each clique group the label tuples and their weights, columns named by ``pipeline_.clique_names``.
     certificate_ : :class:`gapcut.certificates.Certificate`
         lower <= optimum <= objective of this model <= upper, and the status.
-    history_ : tuple of :class:`gapcut.learners.base.Record`
+    history_ : tuple of :class:`gapcut.certificates.Record`
         One record a pass.
     pipeline_ : :class:`gapcut.features.FeaturePipeline`
         Fitted feature steps; part of the saved model.

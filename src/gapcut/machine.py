@@ -9,22 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from gapcut.certificates import Certificate
+from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
+from gapcut.files import ModelFileError, write_container
 from gapcut.inference import Energy, Solution
-from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, write_container
+from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
+from gapcut.model.pairing import LEARNERS, learner_for
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
-from gapcut.model.training import build_problem, learn, learn_path, learn_warm, training_set
+from gapcut.model.training import build_problem, learn, learn_path, training_set
 from gapcut.typing import AnyArray, FloatArray
 
 
@@ -104,10 +106,8 @@ class Machine:
         data = training_set(as_graphs(X, y), settings)
         settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
-        if not settings.warm_start:
-            self._carried = None
-            return self._adopt(learn(data, problem, settings))
-        model, self._carried = learn_warm(data, problem, settings, getattr(self, "_carried", None))
+        start = getattr(self, "_reached", None) if settings.warm_start else None
+        model, self._reached = learn(data, problem, settings, start)
         return self._adopt(model)
 
     def fit_path(
@@ -167,6 +167,21 @@ class Machine:
         if total == 0.0:
             raise ValueError("no labelled node with a positive weight to score on: give labels")
         return hit / total
+
+    def check(
+        self, X: Iterable[Any], time_limit: float | None = None, callback: Callback | None = None
+    ) -> ClaimCheck:
+        """Prove both ends of the certificate again from the labelled graphs of the fit, trusting nothing in the model.
+
+        ``time_limit`` in seconds, for the lower end; ``callback`` as at construction.
+        """
+        settings = replace(self._settings(), checkpoint=None)
+        return check_claim(self._fitted(), settings, self._raw(X), time_limit, callback)
+
+    def takes_checkpoint(self, X: Iterable[Any]) -> bool:
+        """Whether a fit to these graphs can be kept on disk and resumed."""
+        settings, cliques = self._settings(), any(graph.cliques for graph in self._raw(X))
+        return LEARNERS[learner_for(settings.learner, settings.oracle, cliques)].takes_checkpoint
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name; none is an estimator, so ``deep`` changes nothing."""
@@ -294,7 +309,7 @@ class Machine:
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        return {**state, "_carried": None}
+        return {**state, "_reached": None}
 
 
-__all__ = ["Machine"]
+__all__ = ["ClaimCheck", "Machine"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gapcut.engines import Deadline
 from gapcut.inference import METHODS, Energy, Solution, solve
-from gapcut.inference.clock import Deadline
 from gapcut.inference.methods.exact import has_toulbar2
 from gapcut.inference.methods.linear_program import integer_program
 from gapcut.inference.methods.parts import Known

@@ -33,16 +33,16 @@ def run(problem, path, gap=1e-4, passes=None, every=0.0, **settings):
 
 def test_resumed_run_ends_with_the_same_bits(problem, tmp_path):
     whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
-    assert whole.status == "certified"
-    for stop in range(1, whole.passes, max(1, whole.passes // 8)):
+    assert whole.certificate.status == "certified"
+    for stop in range(1, whole.certificate.passes, max(1, whole.certificate.passes // 8)):
         path = tmp_path / f"{stop}.checkpoint"
         part = run(problem, path, passes=stop)
-        assert part.status == "stopped"
+        assert part.certificate.status == "stopped"
         assert path.exists()
         rest = run(problem, path, n_threads=2)
         assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
-        assert (rest.lower, rest.upper, rest.passes) == (whole.lower, whole.upper, whole.passes)
+        assert rest.certificate == whole.certificate
         assert [r.lower for r in rest.history] == [r.lower for r in whole.history]
 
 
@@ -74,8 +74,8 @@ def test_damaged_checkpoints_are_one_clear_error_and_never_a_wrong_claim(problem
         with contextlib.suppress(DamagedCheckpoint):
             result = run(problem, path, gap=1e-2)
         if result is not None:  # the damage hit nothing that matters
-            assert result.lower <= reference.upper
-            assert reference.lower <= result.upper
+            assert result.certificate.lower <= reference.certificate.upper
+            assert reference.certificate.lower <= result.certificate.upper
 
 
 def killed_run(path: str, gap: float):
@@ -112,9 +112,9 @@ def test_killed_at_random_moments_loses_nothing(tmp_path):
         child.wait()
     assert killed >= 5
     final = killed_run(str(path), gap)
-    assert final.status == "certified"
+    assert final.certificate.status == "certified"
     assert np.array_equal(final.weights, whole.weights)
-    assert (final.lower, final.upper, final.passes) == (whole.lower, whole.upper, whole.passes)
+    assert final.certificate == whole.certificate
 
 
 def test_path_along_C_certifies_every_point_and_agrees_with_single_fits():

@@ -30,7 +30,7 @@ def test_brackets(make, rounds, gap, passes, least) -> None:
         problem, graphs, labels = clique_problem(rng, n_graphs=int(rng.integers(1, 4)), max_bits=9, C=C)
         result = make().run(problem, CutOracle(problem), Limits(gap=gap, max_passes=passes))
         check_bracket(problem, graphs, labels, result)
-        certified += result.status == "certified"
+        certified += result.certificate.status == "certified"
         weights += sum(w.any() for w in problem.clique_weights(result.weights))
     assert certified >= least
     assert weights > 0, "no clique got a weight in these problems"
@@ -42,7 +42,7 @@ def test_passes_stay_below_the_theorem() -> None:
         problem, *_ = clique_problem(rng, n_graphs=2, max_bits=9)
         eps = 0.05 * problem.max_loss
         result = CuttingPlane().run(problem, CutOracle(problem), Limits(eps=eps))
-        assert result.passes <= iteration_bound(problem, eps)
+        assert result.certificate.passes <= iteration_bound(problem, eps)
 
 
 def test_radius_bounds_every_plane() -> None:

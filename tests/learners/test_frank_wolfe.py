@@ -46,8 +46,8 @@ def test_inexact_oracle_stays_honest():
 def test_an_oracle_without_bounds_certifies_nothing():
     problem, *_ = tiny_problem(np.random.default_rng(4), n_graphs=3)
     result = FrankWolfe().run(problem, Unbounded(problem), Limits(max_passes=10))
-    assert result.status == "uncertified"
-    assert result.upper == np.inf
+    assert result.certificate.status == "uncertified"
+    assert result.certificate.upper == np.inf
 
 
 def test_same_bits_for_any_number_of_threads():
@@ -70,7 +70,7 @@ def test_degenerate_data(C):
             [graph], [np.zeros(3, dtype=int)], n_labels=n_labels, C=C, loss_scale=100.0
         )
         result = FrankWolfe().run(problem, CutOracle(problem), Limits(max_passes=200))
-        assert 0.0 <= result.lower <= result.upper < np.inf
+        assert 0.0 <= result.certificate.lower <= result.certificate.upper < np.inf
 
 
 def test_line_search_finds_the_best_step():

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from brute_oracle import BruteOracle, all_planes, enumerated_optimum, objective
-from gapcut.certificates import iteration_bound
-from gapcut.learners import Block, CuttingPlane, Learner, Limits, Record
+from gapcut.certificates import Record, iteration_bound
+from gapcut.learners import Block, CuttingPlane, Learner, Limits
 from gapcut.oracles import CutOracle
 from gapcut.problem import LearningProblem, learning_problem
 from tiny import TinyGraph, all_labelings, node_loss, one_hot, tiny_problem
@@ -37,9 +37,11 @@ def test_reported_optimum_of_sign_constrained_chains(learner: Learner, shared: P
     problem, graphs, labels, optimum = chains(shared)
     for oracle in (CutOracle(problem), BruteOracle(all_planes(problem, graphs, labels))):
         result = learner.run(problem, oracle, Limits(gap=1e-7))
-        assert result.status == "certified"
-        assert result.lower - 1e-6 <= optimum <= result.upper + 1e-6, "the file rounds to six digits"
-        assert result.upper - result.lower <= 1e-7 * result.upper
+        assert result.certificate.status == "certified"
+        assert result.certificate.lower - 1e-6 <= optimum <= result.certificate.upper + 1e-6, (
+            "the file rounds to six digits"
+        )
+        assert result.certificate.upper - result.certificate.lower <= 1e-7 * result.certificate.upper
         assert np.all(problem.expand(result.weights)[1] >= 0.0)
 
 
@@ -52,12 +54,12 @@ def test_bounds_enclose_the_enumerated_optimum(learner: Learner, C: float) -> No
         low, high = enumerated_optimum(problem, planes)
         for oracle in (CutOracle(problem), BruteOracle(planes)):
             result = learner.run(problem, oracle, Limits(gap=1e-5, max_passes=3000))
-            assert result.status == "certified", result.message
+            assert result.certificate.status == "certified", result.message
             slack = 1e-9 * high
-            assert result.lower <= high + slack
-            assert result.upper >= low - slack
-            assert objective(problem, planes, result.weights) <= result.upper * (1 + 1e-14)
-            assert 0.0 <= result.rounding <= 1e-9 * max(1.0, result.upper)
+            assert result.certificate.lower <= high + slack
+            assert result.certificate.upper >= low - slack
+            assert objective(problem, planes, result.weights) <= result.certificate.upper * (1 + 1e-14)
+            assert 0.0 <= result.certificate.rounding <= 1e-9 * max(1.0, result.certificate.upper)
 
 
 @both
@@ -95,9 +97,9 @@ def test_frozen_and_free_weights(learner: Learner) -> None:
         planes = all_planes(problem, graphs, labels)
         low, high = enumerated_optimum(problem, planes)
         result = learner.run(problem, BruteOracle(planes), Limits(gap=1e-6, max_passes=3000))
-        assert result.status == "certified", result.message
-        assert result.lower <= high * (1 + 1e-9)
-        assert result.upper >= low * (1 - 1e-9)
+        assert result.certificate.status == "certified", result.message
+        assert result.certificate.lower <= high * (1 + 1e-9)
+        assert result.certificate.upper >= low * (1 - 1e-9)
         assert np.all((lower <= result.weights) & (result.weights <= upper))
         assert np.array_equal(result.weights[kind == 0], value[kind == 0])
 
@@ -116,7 +118,7 @@ def test_theorem_4_1_and_the_iteration_bound() -> None:
         eps = 1e-3 * problem.max_loss
         oracle = BruteOracle(planes)
         result = CuttingPlane().run(problem, oracle, Limits(eps=eps))
-        assert result.status == "certified"
+        assert result.certificate.status == "certified"
         assert result.eta is not None
         assert result.xi is not None
         assert result.eta - result.xi <= eps
@@ -125,12 +127,15 @@ def test_theorem_4_1_and_the_iteration_bound() -> None:
         assert working_set_value <= high * (1 + 1e-8)
         slack = np.mean([max(0.0, (d - h @ w).max()) for h, d in planes])
         assert slack <= (result.xi + eps) * (1 + 1e-12)
-        assert result.iteration_bound == iteration_bound(problem, eps)
-        assert result.passes <= result.iteration_bound
-        assert result.upper - result.lower <= problem.C * eps + 1e-8 * result.upper
+        assert result.certificate.iteration_bound == iteration_bound(problem, eps)
+        assert result.certificate.passes <= result.certificate.iteration_bound
+        assert (
+            result.certificate.upper - result.certificate.lower
+            <= problem.C * eps + 1e-8 * result.certificate.upper
+        )
         by_gap = CuttingPlane().run(problem, oracle, Limits(gap=1e-3))
-        assert by_gap.iteration_bound is not None
-        assert by_gap.passes <= by_gap.iteration_bound
+        assert by_gap.certificate.iteration_bound is not None
+        assert by_gap.certificate.passes <= by_gap.certificate.iteration_bound
 
 
 def test_cutting_plane_asks_at_the_solution_of_its_working_set() -> None:
@@ -144,7 +149,7 @@ def test_cutting_plane_asks_at_the_solution_of_its_working_set() -> None:
             result = CuttingPlane(qp=name, qp_tolerance=1e-10 if name != "dcd" else 1e-7).run(
                 problem, oracle, Limits(gap=1e-3)
             )
-            assert result.status == "certified"
+            assert result.certificate.status == "certified"
             points.append(oracle.points)
         assert np.array_equal(points[0][0], np.zeros(problem.dim))
         for a, b in zip(points[0][:3], points[1][:3], strict=True):
@@ -174,7 +179,7 @@ def test_same_bits_again_and_for_any_thread_count(learner: Learner) -> None:
     runs = [learner.run(problem, CutOracle(problem, threads), Limits(gap=1e-4)) for threads in (1, 1, 2, 3)]
     for run in runs[1:]:
         assert np.array_equal(run.weights, runs[0].weights)
-        assert (run.lower, run.upper, run.passes) == (runs[0].lower, runs[0].upper, runs[0].passes)
+        assert run.certificate == runs[0].certificate
 
 
 @both
@@ -191,10 +196,10 @@ def test_ctrl_c_and_the_callback_keep_the_best_model(learner: Learner) -> None:
 
     for callback, text in ((interrupt, "by the user"), (stop, "by the callback")):
         result = learner.run(problem, BruteOracle(planes), Limits(gap=1e-9), callback)
-        assert (result.status, result.passes) == ("stopped", 3)
+        assert (result.certificate.status, result.certificate.passes) == ("stopped", 3)
         assert text in result.message
-        assert objective(problem, planes, result.weights) <= result.upper
-        assert result.upper == min(r.upper for r in result.history)
+        assert objective(problem, planes, result.weights) <= result.certificate.upper
+        assert result.certificate.upper == min(r.upper for r in result.history)
 
 
 @both
@@ -205,12 +210,12 @@ def test_limits(learner: Learner) -> None:
     at_once = learner.run(problem, CutOracle(problem), Limits(time_limit=0.0))
     inside = learner.run(problem, BruteOracle(planes, calls_allowed=2), Limits(gap=1e-9))
     passes = learner.run(problem, CutOracle(problem), Limits(gap=1e-9, max_passes=2))
-    assert (at_once.passes, inside.passes, passes.passes) == (0, 2, 2)
+    assert (at_once.certificate.passes, inside.certificate.passes, passes.certificate.passes) == (0, 2, 2)
     for result in (at_once, inside, passes):
-        assert result.status == "stopped"
-        assert np.isfinite(result.upper)
-        assert result.lower <= high
-        assert result.upper >= low
+        assert result.certificate.status == "stopped"
+        assert np.isfinite(result.certificate.upper)
+        assert result.certificate.lower <= high
+        assert result.certificate.upper >= low
     assert "time_limit" in at_once.message
     assert "time_limit" in inside.message
     assert "max_passes" in passes.message
@@ -222,12 +227,12 @@ def test_oracles_that_are_not_exact(learner: Learner) -> None:
     planes = all_planes(problem, graphs, labels)
     low, high = enumerated_optimum(problem, planes)
     bounded = learner.run(problem, BruteOracle(planes, worse=2), Limits(gap=1e-6, max_passes=100))
-    assert bounded.status == "stopped"
-    assert bounded.lower <= high
-    assert low <= bounded.upper < np.inf
+    assert bounded.certificate.status == "stopped"
+    assert bounded.certificate.lower <= high
+    assert low <= bounded.certificate.upper < np.inf
     unproven = learner.run(problem, BruteOracle(planes, worse=2, proven=False), Limits(max_passes=100))
-    assert unproven.status == "uncertified"
-    assert unproven.upper == np.inf
+    assert unproven.certificate.status == "uncertified"
+    assert unproven.certificate.upper == np.inf
     assert "proves no bound" in unproven.message
     assert np.any(unproven.weights != 0.0), "the last model, not the empty one"
 
@@ -239,12 +244,12 @@ def test_any_trade_off_ends_with_valid_bounds(learner: Learner, C: float) -> Non
         problem, graphs, labels = tiny_problem(np.random.default_rng(900 + seed), n_graphs=2, max_bits=7, C=C)
         planes = all_planes(problem, graphs, labels)
         result = learner.run(problem, CutOracle(problem), Limits(gap=1e-2, max_passes=2000, time_limit=20.0))
-        assert result.status == "certified", result.message
+        assert result.certificate.status == "certified", result.message
         value = objective(problem, planes, result.weights)
-        assert result.lower <= value <= result.upper * (1 + 1e-12)
+        assert result.certificate.lower <= value <= result.certificate.upper * (1 + 1e-12)
         low, high = enumerated_optimum(problem, planes)
-        assert result.lower <= high * (1 + 1e-6)
-        assert result.upper >= low * (1 - 1e-6)
+        assert result.certificate.lower <= high * (1 + 1e-6)
+        assert result.certificate.upper >= low * (1 - 1e-6)
 
 
 @both
@@ -274,13 +279,17 @@ def test_special_data(learner: Learner, kind: str, C: float) -> None:
         graphs = [TinyGraph(g.node_features, g.edges, g.edge_features, np.zeros(3)) for g in graphs]
     problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=100.0)
     result = learner.run(problem, CutOracle(problem), Limits(gap=1e-2, max_passes=1000))
-    assert result.status == "certified", result.message
+    assert result.certificate.status == "certified", result.message
     value = objective(problem, all_planes(problem, graphs, labels), result.weights)
-    assert result.lower <= value * (1 + 1e-12) <= result.upper * (1 + 1e-10)
+    assert result.certificate.lower <= value * (1 + 1e-12) <= result.certificate.upper * (1 + 1e-10)
     if kind == "zero features":
-        assert result.lower <= C * problem.max_loss * (1 + 1e-12) <= result.upper * (1 + 2e-12)
+        assert (
+            result.certificate.lower
+            <= C * problem.max_loss * (1 + 1e-12)
+            <= result.certificate.upper * (1 + 2e-12)
+        )
     if kind == "separable" and C == 1e9:
-        assert result.upper < 1e4, "the hinge vanishes: the value is that of a finite w"
+        assert result.certificate.upper < 1e4, "the hinge vanishes: the value is that of a finite w"
 
 
 def test_settings_are_checked() -> None:
@@ -304,8 +313,8 @@ def test_block_under_a_tight_memory_cap_stays_valid() -> None:
         problem, CutOracle(problem), Limits(gap=1e-6, max_passes=60), seen.append
     )
     assert max(r.planes for r in seen) <= 2 * problem.n_graphs
-    assert result.lower <= high * (1 + 1e-9)
-    assert objective(problem, planes, result.weights) <= result.upper
+    assert result.certificate.lower <= high * (1 + 1e-9)
+    assert objective(problem, planes, result.weights) <= result.certificate.upper
 
 
 def test_block_keeps_far_fewer_passes_than_without_stabilisation() -> None:
@@ -316,6 +325,6 @@ def test_block_keeps_far_fewer_passes_than_without_stabilisation() -> None:
             rng = np.random.default_rng(seed)
             problem, _, _ = tiny_problem(rng, n_graphs=12, max_bits=12, C=30.0)
             result = Block(stabilisation=stabilisation).run(problem, CutOracle(problem), Limits(gap=1e-2))
-            assert result.status == "certified"
-            counts[stabilisation] += result.passes
+            assert result.certificate.status == "certified"
+            counts[stabilisation] += result.certificate.passes
     assert counts[0.2] < 2 * counts[1.0]

@@ -46,8 +46,10 @@ def test_every_problem_is_certified_around_its_optimum(make, rounds, passes, kin
         problem, graphs, labels = awkward_problem(rng, kind)
         result = make().run(problem, CutOracle(problem), Limits(gap=1e-2, max_passes=passes))
         check_bracket(problem, graphs, labels, result)
-        assert result.status == "certified", (round_, problem.C, result.message)
-        assert result.upper - result.lower <= 1e-2 * result.upper * (1 + 1e-12)
+        assert result.certificate.status == "certified", (round_, problem.C, result.message)
+        assert result.certificate.upper - result.certificate.lower <= 1e-2 * result.certificate.upper * (
+            1 + 1e-12
+        )
 
 
 def test_thousands_of_sparse_node_columns():
@@ -69,5 +71,7 @@ def test_thousands_of_sparse_node_columns():
     problem = learning_problem(graphs, labels, n_labels=3, C=0.3, loss_scale=100.0)
     limits = Limits(gap=1e-2, max_passes=300)
     steps, planes = (make().run(problem, CutOracle(problem), limits) for make in (PrimalDual, Block))
-    assert steps.status == planes.status == "certified"
-    assert max(steps.lower, planes.lower) <= min(steps.upper, planes.upper)
+    assert steps.certificate.status == planes.certificate.status == "certified"
+    assert max(steps.certificate.lower, planes.certificate.lower) <= min(
+        steps.certificate.upper, planes.certificate.upper
+    )

@@ -9,8 +9,8 @@ import pytest
 
 from gapcut import Graph, GraphSet, _core
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.primal_dual import Steps
 from gapcut.learners.session import Session
-from gapcut.learners.steps import Steps
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
 from optimum import enumerated_optimum, objective
@@ -32,11 +32,13 @@ def test_brackets_the_enumerated_optimum_and_certifies(C):
         result = solve(problem)
         best, _ = enumerated_optimum(problem, graphs, labels)
         tolerance = 1e-7 * (1.0 + abs(best))  # of the interior point
-        assert result.lower <= best + tolerance
-        assert best - tolerance <= objective(problem, graphs, labels, result.weights) <= result.upper
+        assert result.certificate.lower <= best + tolerance
+        assert (
+            best - tolerance <= objective(problem, graphs, labels, result.weights) <= result.certificate.upper
+        )
         assert (result.weights >= problem.lower).all()
         assert (result.weights <= problem.upper).all()
-        certified += result.status == "certified"
+        certified += result.certificate.status == "certified"
     assert certified == 30
 
 
@@ -130,8 +132,8 @@ def test_a_mixture_of_dual_points_proves_no_less_than_either():
     mixed = 0
     for _ in range(60):
         problem, _, labels = tiny_problem(rng, n_graphs=3, C=3.0)
-        steps = Steps(PrimalDual(), problem)
         session = Session(problem, CutOracle(problem), Limits(gap=1e-3))
+        steps = Steps(PrimalDual(), problem, session.oracle)
         truth = one_hot(np.concatenate(labels), problem.n_labels)
         one, two = (
             steps.prove_lower(session, (0.9 * truth + 0.1 * rng.random(truth.shape)).astype(np.float32))
@@ -161,7 +163,10 @@ def test_same_bits_in_every_run_and_for_any_number_of_threads():
     results = [solve(problem, n_threads=t) for t in (1, 1, 2, 3)]
     for other in results[1:]:
         assert np.array_equal(results[0].weights, other.weights)
-        assert (results[0].lower, results[0].upper) == (other.lower, other.upper)
+        assert (results[0].certificate.lower, results[0].certificate.upper) == (
+            other.certificate.lower,
+            other.certificate.upper,
+        )
 
 
 def test_steps_that_are_too_long_are_noticed_and_bounds_stay_valid():
@@ -171,9 +176,9 @@ def test_steps_that_are_too_long_are_noticed_and_bounds_stay_valid():
         problem, graphs, labels = tiny_problem(rng, n_graphs=3, max_bits=8, C=10.0)
         result = solve(problem, damping=1e-3, kappa0=1e-3, primal_weight=5.0)
         best, _ = enumerated_optimum(problem, graphs, labels)
-        assert result.lower <= best + 1e-7 * (1 + best)
-        assert best - 1e-7 * (1 + best) <= result.upper
-        noticed += result.status == "certified"
+        assert result.certificate.lower <= best + 1e-7 * (1 + best)
+        assert best - 1e-7 * (1 + best) <= result.certificate.upper
+        noticed += result.certificate.status == "certified"
     assert noticed >= 15
 
 
@@ -200,9 +205,9 @@ def test_boxes_frozen_and_bounded_weights():
         result = solve(boxed)
         best, _ = enumerated_optimum(boxed, graphs, labels)
         tolerance = 1e-7 * (1.0 + abs(best))
-        assert result.lower <= best + tolerance, round_
-        assert best - tolerance <= result.upper
-        assert result.status == "certified", round_
+        assert result.certificate.lower <= best + tolerance, round_
+        assert best - tolerance <= result.certificate.upper
+        assert result.certificate.status == "certified", round_
 
 
 @pytest.mark.parametrize(
@@ -220,9 +225,9 @@ def test_degenerate_data_end_certified_or_say_why(graph, C):
         problem = learning_problem([graph], [labels], n_labels=n_labels, C=C, loss_scale=100.0)
         result = solve(problem)
         best, _ = enumerated_optimum(problem, [graph], [labels])
-        assert result.lower <= best * (1 + 1e-6) + 1e-6
-        assert best <= result.upper * (1 + 1e-6) + 1e-6
-        assert result.status == "certified" or "relative gap" in result.message
+        assert result.certificate.lower <= best * (1 + 1e-6) + 1e-6
+        assert best <= result.certificate.upper * (1 + 1e-6) + 1e-6
+        assert result.certificate.status == "certified" or "relative gap" in result.message
 
 
 def test_time_limit_and_interrupt_keep_an_honest_certificate():
@@ -235,8 +240,8 @@ def test_time_limit_and_interrupt_keep_an_honest_certificate():
 
     for limits, callback in ((Limits(gap=0.0, time_limit=0.0), None), (Limits(gap=1e-9), interrupt)):
         result = PrimalDual().run(problem, CutOracle(problem), limits, callback)
-        assert result.status == "stopped"
-        assert result.lower <= best <= result.upper + 1e-6
+        assert result.certificate.status == "stopped"
+        assert result.certificate.lower <= best <= result.certificate.upper + 1e-6
 
 
 def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
@@ -245,22 +250,23 @@ def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
     tight = 0
     for _ in range(200):
         problem, _, _ = tiny_problem(rng, n_graphs=2, C=float(rng.choice([0.1, 1.0, 100.0])))
-        oracle, steps = CutOracle(problem), PrimalDual().warm(problem, None)
-        steps.state.advance(int(rng.choice([1, 7, 400])))
-        reached = problem.clamp(steps.state.weights())
+        oracle = CutOracle(problem)
+        relaxation = oracle.relaxation(PrimalDual().native(), problem.C, 1)
+        relaxation.state.advance(int(rng.choice([1, 7, 400])))
+        reached = problem.clamp(relaxation.state.weights())
         for w in (reached, problem.clamp(rng.normal(size=problem.dim) * 3.0)):
-            cold, warm = oracle.total(w), oracle.total(w, None, steps.state)
-            bound, rounding = steps.state.slack_bound(problem.core, w)
-            two_threads = steps.state.slack_bound(problem.core, w, 2)
+            cold, warm = oracle.total(w), oracle.total(w, None, relaxation.state)
+            bound, rounding = relaxation.state.slack_bound(problem.core, w)
+            two_threads = relaxation.state.slack_bound(problem.core, w, 2)
             assert two_threads == (bound, rounding)
             found = max(0.0, cold.loss - float(cold.plane @ w))
             assert found <= bound
             assert 0.0 <= rounding <= 1e-9 * (1.0 + bound + float(np.abs(w).sum()))
             assert warm.bound == pytest.approx(cold.bound, rel=1e-12, abs=1e-12)
-        if steps.state.iterations == 400:
+        if relaxation.state.iterations == 400:
             value = 0.5 * float(reached @ reached) + problem.C * oracle.total(reached).bound
             excess = problem.C * (
-                steps.state.slack_bound(problem.core, reached)[0] - oracle.total(reached).bound
+                relaxation.state.slack_bound(problem.core, reached)[0] - oracle.total(reached).bound
             )
             tight += excess <= 0.01 * value
     assert tight >= 50
@@ -272,7 +278,7 @@ def test_a_split_of_another_problem_is_refused():
     for _ in range(20):
         first, _, _ = tiny_problem(rng)
         second, _, _ = tiny_problem(rng, n_graphs=3)
-        state = PrimalDual().warm(first, None).state
+        state = CutOracle(first).relaxation(PrimalDual().native(), first.C, 1).state
         state.advance(3)
         if first.n_labels != second.n_labels or (
             state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]

@@ -45,8 +45,8 @@ def test_both_bounds_tend_to_the_optimum():
         best, _ = enumerated_optimum(problem, graphs, labels)
         for i, passes in enumerate((60, 600)):
             result = Subgradient().run(problem, CutOracle(problem), Limits(gap=1e-6, max_passes=passes))
-            upper[i] += (result.upper - best) / best
-            lower[i] += (best - result.lower) / best
+            upper[i] += (result.certificate.upper - best) / best
+            lower[i] += (best - result.certificate.lower) / best
     assert upper[1] < 0.5 * upper[0]
     assert lower[1] < 0.5 * lower[0]
 
@@ -62,8 +62,8 @@ def test_inexact_oracle_stays_honest():
 def test_an_oracle_without_bounds_certifies_nothing():
     problem, *_ = tiny_problem(np.random.default_rng(4), n_graphs=3)
     result = Subgradient().run(problem, Unbounded(problem), Limits(max_passes=10))
-    assert result.status == "uncertified"
-    assert result.upper == np.inf
+    assert result.certificate.status == "uncertified"
+    assert result.certificate.upper == np.inf
 
 
 def test_same_bits_for_any_number_of_threads():
@@ -86,7 +86,7 @@ def test_degenerate_data(C):
             [graph], [np.zeros(2, dtype=int)], n_labels=n_labels, C=C, loss_scale=100.0
         )
         result = Subgradient().run(problem, CutOracle(problem), Limits(max_passes=100))
-        assert 0.0 <= result.lower <= result.upper < np.inf
+        assert 0.0 <= result.certificate.lower <= result.certificate.upper < np.inf
 
 
 def test_refuses_settings_without_sense():

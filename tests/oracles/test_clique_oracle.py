@@ -57,7 +57,7 @@ def test_brute_oracle_of_the_package_agrees() -> None:
         problem, graphs, labels = clique_problem(rng, n_graphs=2, max_bits=10)
         w = random_weights(rng, problem)
         losses = [node_loss(g, y, problem.loss_scale) for g, y in zip(graphs, labels, strict=True)]
-        brute, cut = BruteOracle(problem, graphs, labels, losses), CutOracle(problem)
+        brute, cut = BruteOracle(problem, zip(graphs, labels, losses, strict=True)), CutOracle(problem)
         one, other = brute.evaluate(w), cut.evaluate(w)
         values = [a.losses - a.planes @ w for a in (one, other)]
         scale = 1.0 + np.abs(one.planes @ w) + one.losses

@@ -273,6 +273,6 @@ def test_bad_weights_are_refused(name):
 
 
 def _forever():
-    from gapcut.inference.clock import Deadline
+    from gapcut.engines import Deadline
 
     return Deadline(None)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from gapcut.learners.base import Record
+from gapcut.certificates import Record
 from gapcut.report.tables import score_labels
 
 pytest.importorskip("matplotlib")

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from street_samples import NAMES, street
 
 import gapcut
 from gapcut.data import Graph, GraphSet
@@ -25,6 +24,7 @@ from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground
 from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.labelling.training import cut_scan, held_out_temperature, learn_weights
 from gapcut.scenes.labelling.trees import TreeForest
+from street_samples import NAMES, street
 
 SETTINGS = SceneSettings(voxel=0.2, extent=1.0)
 OPTIONS = TrainingOptions(n_trees=12, folds=3, gap=0.05, C=1.0)

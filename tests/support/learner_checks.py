@@ -52,8 +52,12 @@ def check_bracket(problem, graphs, labels, result: LearnResult) -> None:
     """lower <= optimum <= objective at the weights <= upper, and the weights are in the box."""
     best, _ = enumerated_optimum(problem, graphs, labels)
     slip = 1e-7 * (1.0 + abs(best))  # of the interior point
-    assert result.lower <= best + slip
-    assert best - slip <= objective(problem, graphs, labels, result.weights) <= result.upper + 1e-12 * best
+    assert result.certificate.lower <= best + slip
+    assert (
+        best - slip
+        <= objective(problem, graphs, labels, result.weights)
+        <= result.certificate.upper + 1e-12 * best
+    )
     assert (result.weights >= problem.lower).all()
     assert (result.weights <= problem.upper).all()
 
@@ -66,7 +70,7 @@ def check_random_problems(make: MakeLearner, C: float, gap: float, passes: int, 
         problem, graphs, labels = tiny_problem(rng, n_graphs=int(rng.integers(1, 6)), max_bits=8, C=C)
         result = make().run(problem, oracle(problem), Limits(gap=gap, max_passes=passes))
         check_bracket(problem, graphs, labels, result)
-        certified += result.status == "certified"
+        certified += result.certificate.status == "certified"
     return certified
 
 
@@ -90,7 +94,7 @@ def check_boxes(make: MakeLearner, gap: float, passes: int) -> int:
         )
         result = make().run(boxed, CutOracle(boxed), Limits(gap=gap, max_passes=passes))
         check_bracket(boxed, graphs, labels, result)
-        certified += result.status == "certified"
+        certified += result.certificate.status == "certified"
     return certified
 
 
@@ -102,7 +106,7 @@ def check_threads(make: MakeLearner) -> None:
     first, others = runs[0], runs[1:]
     for other in others:
         assert np.array_equal(first.weights, other.weights)
-        assert (first.lower, first.upper, first.passes) == (other.lower, other.upper, other.passes)
+        assert first.certificate == other.certificate
     shuffled = make(seed=1).run(problem, CutOracle(problem), limits)
     assert not np.array_equal(first.weights, shuffled.weights)
 
@@ -132,7 +136,7 @@ def check_early_ends(make: MakeLearner) -> None:
         (Limits(gap=0.0), None, Interrupted, "by the user"),
     ):
         result = make().run(problem, oracle(problem), limits, callback)
-        assert result.status == "stopped"
+        assert result.certificate.status == "stopped"
         assert reason in result.message
         check_bracket(problem, graphs, labels, result)
 
@@ -154,8 +158,8 @@ def check_counts_and_history(make: MakeLearner) -> None:
 
     oracle = Counting(problem)
     result = make().run(problem, oracle, Limits(gap=0.0, max_passes=20))
-    assert result.passes == 20 == len(result.history)
-    assert result.oracle_calls == oracle.graphs == 20 * problem.n_graphs
+    assert result.certificate.passes == 20 == len(result.history)
+    assert result.certificate.oracle_calls == oracle.graphs == 20 * problem.n_graphs
     for before, after in zip(result.history, result.history[1:], strict=False):
         assert after.lower >= before.lower
         assert after.upper <= before.upper

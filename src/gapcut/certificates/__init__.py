@@ -1,7 +1,18 @@
-"""Proven bounds of the optimum of a learning problem."""
+"""Proofs: bounds of the optimum of a learning problem, rounding included, and the certificate made of them."""
 
-from gapcut.certificates.bounds import Bounds, dual_bound, primal_bound, trivial_bound
-from gapcut.certificates.certificate import Certificate
+from gapcut.certificates.bounds import dual_bound, primal_bound, trivial_bound
+from gapcut.certificates.certificate import STATUSES, Bounds, Callback, Certificate, Record, Status
 from gapcut.certificates.theorem import iteration_bound
 
-__all__ = ["Bounds", "Certificate", "dual_bound", "iteration_bound", "primal_bound", "trivial_bound"]
+__all__ = [
+    "STATUSES",
+    "Bounds",
+    "Callback",
+    "Certificate",
+    "Record",
+    "Status",
+    "dual_bound",
+    "iteration_bound",
+    "primal_bound",
+    "trivial_bound",
+]

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from gapcut.certificates.rounding import SMALLEST, gamma, up
-from gapcut.oracles.base import OracleTotal
+from gapcut.oracles.base import SlackBound
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
 
-def primal_bound(
-    problem: LearningProblem, w: FloatArray, total: OracleTotal, exact: bool = True
-) -> tuple[float, float]:
+def primal_bound(problem: LearningProblem, w: FloatArray, slack: SlackBound) -> tuple[float, float]:
     r"""Proven upper bound of the objective at ``w``, and the part of it that is rounding.
 
-    ``total`` must come from a pass of oracles at this very ``w``; its ``bound`` is proven, so
-    ``objective(w) <= 1/2 |w|^2 + C bound``. Summing d squares in any order errs by at most ``gamma_d`` of the
-    sum, the three operations after it by ``gamma_3`` more; d products may underflow. With an ``exact`` oracle
-    the rest of the rounding is what ``bound`` lies above the slack of the oracle's own plane.
+    ``slack`` must belong to this very ``w``; it is proven, so ``objective(w) <= 1/2 |w|^2 + C slack.bound``.
+    Summing d squares in any order errs by at most ``gamma_d`` of the sum, the three operations after it by
+    ``gamma_3`` more; d products may underflow. The rest of the rounding is the slack's own.
     """
     with np.errstate(over="ignore"):
-        square, slack = 0.5 * float(w @ w), problem.C * total.bound
-        if not w.any() and slack == 0.0:
+        square, most = 0.5 * float(w @ w), problem.C * slack.bound
+        if not w.any() and most == 0.0:
             return 0.0, 0.0
-        value = square + slack
-        share = gamma(2 * len(w) + 8)
-        bound = up(value + share * value + len(w) * SMALLEST)
+        value = square + most
+        relative = gamma(2 * len(w) + 8)
+        bound = up(value + relative * value + len(w) * SMALLEST)
         if not math.isfinite(bound):
             return math.inf, 0.0
-        found = problem.C * max(0.0, total.loss - float(total.plane @ w)) if exact else slack
-    return bound, max(0.0, bound - (square + found))
+        rounding = max(0.0, bound - (square + problem.C * slack.attained))
+    return bound, rounding + problem.C * slack.rounding
 
 
 def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int) -> tuple[float, float]:
@@ -64,7 +60,7 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
     Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of
     no plane, ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
     """
-    floor = _no_plane_bound(problem)
+    floor = no_plane_bound(problem)
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(x)
         size = len(w)
@@ -102,7 +98,7 @@ def trivial_bound(problem: LearningProblem) -> float:
     return bound if math.isfinite(bound) else math.inf
 
 
-def _no_plane_bound(problem: LearningProblem) -> float:
+def no_plane_bound(problem: LearningProblem) -> float:
     """``1/2 |clamp(0)|^2`` rounded down: the slack is never negative."""
     with np.errstate(over="ignore"):
         w = problem.clamp(np.zeros(problem.dim))
@@ -116,76 +112,3 @@ def _operations(problem: LearningProblem) -> int:
     nodes, edges = np.diff(core.node_offset).max(initial=0), np.diff(core.edge_offset).max(initial=0)
     cliques = max((int(np.diff(g.offset).max(initial=0)) for g in core.cliques), default=0)
     return int(max(max(2, core.n_labels) * nodes, 2 * edges, 2 * cliques) + core.n_graphs + 8)
-
-
-@dataclass
-class Bounds:
-    """The best proven bounds so far and the weights behind the upper one; finite from the start."""
-
-    problem: LearningProblem
-    weights: FloatArray = field(init=False)
-    upper: float = field(init=False)
-    lower: float = field(init=False)
-    upper_rounding: float = field(init=False, default=0.0)
-    lower_rounding: float = field(init=False, default=0.0)
-
-    def __post_init__(self) -> None:
-        self.weights = self.problem.clamp(np.zeros(self.problem.dim))
-        self.upper = trivial_bound(self.problem)
-        self.lower = _no_plane_bound(self.problem)
-
-    def offer_primal(self, w: FloatArray, total: OracleTotal, exact: bool = True) -> float:
-        """Upper bound at ``w`` from a pass at ``w``; kept, with its weights, if it is the best.
-
-        An oracle that proves nothing (an infinite bound) makes the latest weights the model and ``upper``
-        infinite: the finite bound known before belongs to other, untrained weights.
-        """
-        value, rounding = primal_bound(self.problem, w, total, exact)
-        unproven = math.isinf(total.bound)
-        if unproven or value < self.upper:
-            self.weights, self.upper, self.upper_rounding = np.array(w), value, rounding
-        return value
-
-    def offer_slack(self, w: FloatArray, slack: float, rounding: float) -> float:
-        """Upper bound at ``w`` from a proven bound of the mean slack there, ``rounding`` of it for floating point."""
-        value, more = primal_bound(self.problem, w, OracleTotal(np.zeros(0), 0.0, slack), exact=False)
-        if value < self.upper:
-            self.weights, self.upper, self.upper_rounding = (
-                np.array(w),
-                value,
-                more + self.problem.C * rounding,
-            )
-        return value
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the upper bound of the model is a number."""
-        return math.isfinite(self.upper)
-
-    def offer_dual(self, x: FloatArray, loss: float, terms: int) -> float:
-        """Lower bound from planes; kept if it is the best."""
-        value, rounding = dual_bound(self.problem, x, loss, terms)
-        if value > self.lower:
-            self.lower, self.lower_rounding = value, rounding
-        return value
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
-
-    @property
-    def relative_gap(self) -> float:
-        """(upper - lower) / upper, 0 if upper is 0."""
-        if not math.isfinite(self.upper):
-            return math.inf
-        return self.gap / self.upper if self.upper > 0.0 else 0.0
-
-    @property
-    def rounding(self) -> float:
-        """The part of the gap that pays for floating point and for the integer scaling of the cuts."""
-        return self.upper_rounding + self.lower_rounding
-
-    @property
-    def nonzero(self) -> int:
-        """How many pairwise and clique weights of the best model are not zero."""
-        return int(np.count_nonzero(self.weights[self.problem.unary_count :]))

@@ -1,18 +1,62 @@
-"""What is proven about a learned model."""
+"""What is proven about a learned model: two ends, on the way and in the end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
 
-from gapcut.oracles.base import ProblemName
+import numpy as np
 
-if TYPE_CHECKING:
-    from gapcut.learners.base import LearnResult, Status
+from gapcut.certificates.bounds import dual_bound, no_plane_bound, primal_bound, trivial_bound
+from gapcut.oracles.base import ProblemName, SlackBound
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+Status = Literal["certified", "stopped", "uncertified"]
+STATUSES: tuple[Status, ...] = ("certified", "stopped", "uncertified")
+
+
+class Bracket:
+    """``lower <= optimum <= upper``, both proven, and how far apart they are."""
+
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """upper - lower"""
+        return self.upper - self.lower
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / upper; 0 if upper is 0, inf if upper is."""
+        if not math.isfinite(self.upper):
+            return math.inf
+        return self.gap / self.upper if self.upper > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Record(Bracket):
+    """State after one pass. ``lower`` and ``upper`` are the best proven bounds so far, ``nonzero`` counts the pairwise
+    and clique weights that are not zero, ``planes`` what the learner keeps."""
+
+    passes: int
+    seconds: float
+    oracle_calls: int
+    lower: float
+    upper: float
+    nonzero: int
+    planes: int
+
+
+Callback = Callable[[Record], bool | None]
+"""Called once a pass; returning True ends the run with the best model so far."""
+
+
+@dataclass(frozen=True)
+class Certificate(Bracket):
     """``lower <= optimum <= objective of the model <= upper`` for the named learning problem.
 
     ``rounding``: the part of the gap that pays for floating point and for the integer scaling of the cuts.
@@ -30,28 +74,52 @@ class Certificate:
     status: Status
     iteration_bound: int | None = None
 
-    @classmethod
-    def of(cls, result: LearnResult, problem: ProblemName = "relaxed binary") -> Certificate:
-        """The certificate of a learner's result."""
-        return cls(
-            problem,
-            result.lower,
-            result.upper,
-            result.rounding,
-            result.oracle_calls,
-            result.passes,
-            result.status,
-            result.iteration_bound,
-        )
+
+@dataclass
+class Bounds(Bracket):
+    """The best proven bounds so far and the weights behind the upper one; finite from the start."""
+
+    problem: LearningProblem
+    weights: FloatArray = field(init=False)
+    upper: float = field(init=False)
+    lower: float = field(init=False)
+    upper_rounding: float = field(init=False, default=0.0)
+    lower_rounding: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self.weights = self.problem.clamp(np.zeros(self.problem.dim))
+        self.upper = trivial_bound(self.problem)
+        self.lower = no_plane_bound(self.problem)
+
+    def offer_primal(self, w: FloatArray, slack: SlackBound) -> float:
+        """Upper bound at ``w`` from a bound of the slack there; kept, with its weights, if it is the best.
+
+        An oracle that proves nothing (an infinite bound) makes the latest weights the model and ``upper``
+        infinite: the finite bound known before belongs to other, untrained weights.
+        """
+        value, rounding = primal_bound(self.problem, w, slack)
+        if math.isinf(slack.bound) or value < self.upper:
+            self.weights, self.upper, self.upper_rounding = np.array(w), value, rounding
+        return value
+
+    def offer_dual(self, x: FloatArray, loss: float, terms: int) -> float:
+        """Lower bound from planes; kept if it is the best."""
+        value, rounding = dual_bound(self.problem, x, loss, terms)
+        if value > self.lower:
+            self.lower, self.lower_rounding = value, rounding
+        return value
 
     @property
-    def gap(self) -> float:
-        """upper - lower"""
-        return self.upper - self.lower
+    def bounded(self) -> bool:
+        """Whether the upper bound of the model is a number."""
+        return math.isfinite(self.upper)
 
     @property
-    def relative_gap(self) -> float:
-        """gap / upper, 0 if upper is 0, inf if upper is."""
-        if self.upper == float("inf"):
-            return float("inf")
-        return self.gap / self.upper if self.upper > 0.0 else 0.0
+    def rounding(self) -> float:
+        """The part of the gap that pays for floating point and for the integer scaling of the cuts."""
+        return self.upper_rounding + self.lower_rounding
+
+    @property
+    def nonzero(self) -> int:
+        """How many pairwise and clique weights of the best model are not zero."""
+        return int(np.count_nonzero(self.weights[self.problem.unary_count :]))

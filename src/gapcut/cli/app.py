@@ -7,7 +7,6 @@ import sys
 
 from cyclopts import App, CycloptsError
 
-import gapcut
 from gapcut.cli import (
     bridges,
     compare,
@@ -22,6 +21,7 @@ from gapcut.cli import (
     validation,
 )
 from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted
+from gapcut.version import __version__
 
 _EPILOGUE = "Exit codes: 0 done, 1 not certified where asked, 2 bad usage or input, 130 interrupted."
 
@@ -32,7 +32,7 @@ def build_app() -> App:
         name="gapcut",
         help="Learn to label graphs, with a proven gap to the global optimum.",
         help_epilogue=_EPILOGUE,
-        version=gapcut.__version__,
+        version=__version__,
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut import datasets
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
 from gapcut.cli.show import emit
 from gapcut.data import GraphSet
+from gapcut.datasets import load_cornell, load_letters, load_snakes, load_tables
 
 NAMES = ("tables", "letters", "snakes", "cornell-office", "cornell-home")
 
@@ -48,11 +48,11 @@ def dataset(
 
 def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:
     if name.startswith("cornell-"):
-        return {"": datasets.load_cornell(root, name.removeprefix("cornell-"), edges=edges)}
+        return {"": load_cornell(root, name.removeprefix("cornell-"), edges=edges)}
     loaders = {
-        "tables": datasets.load_tables,
-        "letters": datasets.load_letters,
-        "snakes": datasets.load_snakes,
+        "tables": load_tables,
+        "letters": load_letters,
+        "snakes": load_snakes,
     }
     train, test = loaders[name](root)
     return {"-train": train, "-test": test}

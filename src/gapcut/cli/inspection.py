@@ -25,9 +25,7 @@ from gapcut.cli.show import (
     table,
 )
 from gapcut.data import GraphSet
-from gapcut.machine import Machine
-from gapcut.model.claim import ClaimCheck, check_claim
-from gapcut.model.settings import Settings
+from gapcut.machine import ClaimCheck, Machine
 from gapcut.report.figures import confusion_figure, save_figure, weights_figure
 from gapcut.report.tables import PairWeight, TupleWeight, strongest_pairs, strongest_tuples
 
@@ -112,9 +110,8 @@ def check(
         )
     if not time_limit >= 0:
         raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
-    settings = Settings.checked(svm.get_params(deep=False))
     with watch_interrupt() as interrupt, progress("proving the lower end again") as callback:
-        found = check_claim(svm.model_, settings, graphs, time_limit, callback)
+        found = svm.check(graphs, time_limit, callback)
     if interrupt.pressed:
         raise KeyboardInterrupt
     document = _check_document(found)

@@ -17,8 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Certificate
-from gapcut.learners.base import Callback, Record
+from gapcut.certificates import Callback, Certificate, Record
 from gapcut.report.tables import PairWeight, Scores
 
 

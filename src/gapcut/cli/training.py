@@ -16,7 +16,6 @@ from gapcut.cli.show import certificate_document, certificate_line, clique_count
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
 from gapcut.machine import Machine
-from gapcut.model.pairing import learner_for
 
 _DEFAULTS = LearningOptions()
 
@@ -63,8 +62,7 @@ def train(
 def _checkpoint(graphs: GraphSet, out: Path, options: LearningOptions, resume: bool) -> Path | None:
     """Where the run keeps its state; an old file is dropped unless it is to be resumed."""
     path = out.with_name(f"{out.name}.checkpoint")
-    cliques = any(g.cliques for g in graphs)
-    if learner_for(options.learner, options.oracle, cliques) != "primal-dual":
+    if not options.estimator(graphs, None, None).takes_checkpoint(graphs):
         if resume:
             raise ValueError(
                 "--resume needs --learner primal-dual with --oracle cut, and graphs without cliques"

@@ -1,14 +1,32 @@
-"""Where per-graph work runs: threads of this process."""
+"""Where per-graph work runs, threads of this process, and how long it may."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 
 from gapcut import _core
 
 OutOfTime = _core.Interrupted
 """Raised by work that was given ``time_left`` seconds and did not end within them."""
+
+
+class Deadline:
+    """Wall clock that starts when it is made; ``limit`` in seconds, None for none."""
+
+    def __init__(self, limit: float | None = None) -> None:
+        self._start, self._limit = time.monotonic(), limit
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, None without a limit, never negative."""
+        return None if self._limit is None else max(0.0, self._limit - self.seconds)
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -31,4 +49,4 @@ def peak_memory_mb() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-__all__ = ["OutOfTime", "peak_memory_mb", "thread_count"]
+__all__ = ["Deadline", "OutOfTime", "peak_memory_mb", "thread_count"]

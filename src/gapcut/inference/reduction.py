@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from gapcut import _core
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.packing import lower_sum
 from gapcut.typing import FloatArray, IntArray
 
@@ -62,7 +62,7 @@ class Reduced:
         return lower_sum(np.array([self.constant, *of_parts]))
 
 
-def reduce_energy(energy: Energy, clock: Clock, dead_ends: bool = True) -> Reduced:
+def reduce_energy(energy: Energy, clock: Deadline, dead_ends: bool = True) -> Reduced:
     """Reduce while it helps and time is left; at the least, components are split."""
     constants: list[float] = []
     restores: list[Restore] = []
@@ -89,7 +89,7 @@ def _size(energy: Energy) -> tuple[int, int]:
     return energy.n_nodes, int(energy.n_labels.sum())
 
 
-def prune_labels(energy: Energy, clock: Clock) -> tuple[Energy, Restore] | None:
+def prune_labels(energy: Energy, clock: Deadline) -> tuple[Energy, Restore] | None:
     """Without dead ends, and without one-label nodes in cliques; None if some node has no label left."""
     keep = np.asarray(_core.dead_ends(energy.factors(), clock.left, DEAD_END_WORK)).astype(bool)
     kept = [np.flatnonzero(k) for k in np.split(keep, np.cumsum(energy.n_labels)[:-1])] if len(keep) else []

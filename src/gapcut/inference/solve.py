@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gapcut.engines import thread_count
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline, thread_count
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods import find_method
 from gapcut.inference.solution import Solution, solution

@@ -1,6 +1,6 @@
 """Minimisers of the learning problem."""
 
-from gapcut.learners.base import Callback, Clock, Learner, LearnResult, Limits, Record, Status
+from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
 from gapcut.learners.block import Block
 from gapcut.learners.cutting_plane import CuttingPlane
 from gapcut.learners.frank_wolfe import FrankWolfe
@@ -9,15 +9,12 @@ from gapcut.learners.subgradient import Subgradient
 
 __all__ = [
     "Block",
-    "Callback",
-    "Clock",
     "CuttingPlane",
     "FrankWolfe",
     "LearnResult",
     "Learner",
     "Limits",
     "PrimalDual",
-    "Record",
-    "Status",
     "Subgradient",
+    "WarmStart",
 ]

@@ -1,17 +1,16 @@
-"""What all learners share: when to stop, what they tell on the way, what they return."""
+"""What all learners share: what they can do, when they stop, what they return."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from gapcut.certificates import Callback, Certificate, Record
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
-
-Status = Literal["certified", "stopped", "uncertified"]
 
 
 @dataclass(frozen=True)
@@ -25,86 +24,71 @@ class Limits:
     time_limit: float | None = None
 
 
-@dataclass(frozen=True)
-class Record:
-    """State after one pass. ``lower`` and ``upper`` are the best proven bounds so far (``upper`` inf before the first
-    exact pass), ``nonzero`` counts the pairwise weights that are not zero."""
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """The iterates at the end of a run, for another run on the same data (``fingerprint``) at any C."""
 
-    passes: int
-    seconds: float
-    oracle_calls: int
-    lower: float
-    upper: float
-    nonzero: int
-    planes: int
-
-    @property
-    def relative_gap(self) -> float:
-        """(upper - lower) / upper, 0 if upper is 0."""
-        if self.upper == float("inf"):
-            return float("inf")
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
-
-
-Callback = Callable[[Record], bool | None]
-"""Called once a pass; returning True ends the run with the best model so far."""
+    fingerprint: str
+    arrays: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class LearnResult:
     """The weights with the best proven upper bound and all that was proven about them.
 
-    ``weights`` (dim,) compact; ``lower`` <= optimum <= objective(weights) <= ``upper``; ``rounding`` is the part of
-    ``upper - lower`` that pays for floating point and for the integer scaling of the cuts. ``iteration_bound``,
-    ``eta`` and ``xi`` are Theorem B.4's and Algorithm 1's, where the learner is Algorithm 1. ``impossible``: passes in
-    which an inexact oracle's most violated plane was less violated than one known before; the message says so too.
+    ``weights`` (dim,) compact. ``eta`` and ``xi`` are Algorithm 1's, where the learner is Algorithm 1. ``impossible``:
+    passes in which an inexact oracle's most violated plane was less violated than one known before; the message says so
+    too. ``warm_start``: copies the iterates that another run can go on from, for learners that have such.
     """
 
     weights: FloatArray
-    lower: float
-    upper: float
-    rounding: float
-    status: Status
-    passes: int
-    oracle_calls: int
+    certificate: Certificate
     history: tuple[Record, ...]
-    iteration_bound: int | None = None
     eta: float | None = None
     xi: float | None = None
     message: str = ""
     impossible: int = 0
+    warm_start: Callable[[], WarmStart] | None = None
 
 
-class Learner(Protocol):
+class Learner(ABC):
     """A value with settings that can minimise a learning problem."""
 
+    needs_relaxation: ClassVar[bool] = False
+    """Whether it works on the oracle's relaxation, not only on planes."""
+
+    takes_cliques: ClassVar[bool] = True
+    """Whether graphs may have terms over three nodes and more."""
+
+    takes_eps: ClassVar[bool] = False
+    """Whether ``Limits.eps`` can be its target."""
+
+    takes_checkpoint: ClassVar[bool] = False
+    """Whether a run can be kept on disk and resumed."""
+
+    @abstractmethod
     def run(
         self,
         problem: LearningProblem,
         oracle: Oracle,
         limits: Limits,
         callback: Callback | None = None,
+        start: WarmStart | None = None,
     ) -> LearnResult:
-        """Run until ``limits`` say stop, the callback returns True, or Ctrl-C; always returns the best model."""
-        ...
+        """Run until ``limits`` say stop, the callback returns True, or Ctrl-C; always returns the best model.
 
+        ``start``: where an earlier run ended; bounds are proven anew. Learners without iterates to carry ignore it.
+        """
 
-@dataclass
-class Clock:
-    """Wall clock of one run, asked how much time is left."""
-
-    limit: float | None
-    start: float = field(default_factory=time.monotonic)
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.start
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left, None without a limit, never negative."""
-        return None if self.limit is None else max(0.0, self.limit - self.seconds)
-
-    @property
-    def over(self) -> bool:
-        return self.limit is not None and self.seconds >= self.limit
+    def path(
+        self,
+        problem: LearningProblem,
+        make_oracle: Callable[[LearningProblem], Oracle],
+        C_values: Sequence[float],
+        limits: Limits,
+        callback: Callback | None = None,
+    ) -> Iterator[LearnResult]:
+        """One result a value of C, each certified on its own; iterates are carried along where there are such."""
+        for C in C_values:
+            at_C = problem.with_C(C)
+            yield self.run(at_C, make_oracle(at_C), limits, callback)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut import _core
+from gapcut.certificates import Callback
 from gapcut.certificates.rounding import gamma
-from gapcut.learners.base import Callback, LearnResult, Limits
+from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
 from gapcut.learners.session import Session
 from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
@@ -16,7 +17,7 @@ from gapcut.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(Learner):
     """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to
     the box.
 
@@ -29,29 +30,42 @@ class Block:
     of the dual (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were
     built, and this halves the passes and more. 1 asks at the dual's weights.
 
-    ``inner``: share of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``:
+    ``inner``: fraction of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``:
     passes a plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results
     do not depend on threads.
+
+    By default ``stabilisation`` and ``inner`` are 0.2 and 0.3 for exact planes of the relaxed binary problem, 0.4
+    and 0.5 for others: those differ more from pass to pass, and bolder steps took a fifth less time on letters.
     """
 
-    stabilisation: float = 0.2
-    inner: float = 0.3
+    stabilisation: float | None = None
+    inner: float | None = None
     max_sweeps: int = 150
     keep: int = 15
     memory_mb: float = 2048.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.stabilisation <= 1.0:
+        if self.stabilisation is not None and not 0.0 < self.stabilisation <= 1.0:
             raise ValueError(f"stabilisation={self.stabilisation!r} must lie in (0, 1]")
-        if not 0.0 < self.inner < 1.0:
+        if self.inner is not None and not 0.0 < self.inner < 1.0:
             raise ValueError(f"inner={self.inner!r} must lie in (0, 1)")
 
     def run(
-        self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
+        self,
+        problem: LearningProblem,
+        oracle: Oracle,
+        limits: Limits,
+        callback: Callback | None = None,
+        start: WarmStart | None = None,
     ) -> LearnResult:
         session = Session(problem, oracle, limits, callback)
-        progress = _Progress()
+        steady = oracle.exact and oracle.solves == "relaxed binary"
+        stabilisation, inner = _STEADY if steady else _BOLD
+        progress = _Progress(
+            stabilisation if self.stabilisation is None else self.stabilisation,
+            inner if self.inner is None else self.inner,
+        )
         with session.guard():
             while not session.target_met and session.within_limits():
                 self._one_pass(session, progress)
@@ -68,7 +82,7 @@ class Block:
         session.offer_primal(w, total)
         if not session.target_met:
             try:
-                cache.sweep(self.inner * _gap(session, w, total), self.max_sweeps, clock.left)
+                cache.sweep(progress.inner * _gap(session, w, total), self.max_sweeps, clock.left)
             finally:
                 bounds.offer_dual(*cache.refresh())
             cache.tick(self.keep)
@@ -99,9 +113,9 @@ class Block:
 
     def _make_cache(self, problem: LearningProblem, planes: FloatArray) -> _Cache:
         """Sparse where these planes are; ``memory_mb`` is what planes like them may take."""
-        share = np.count_nonzero(planes) / max(1, planes.size)
-        sparse = share < _SPARSE_BELOW
-        room = 12 * share * problem.dim + 128 if sparse else 8 * problem.dim + 64
+        density = np.count_nonzero(planes) / max(1, planes.size)
+        sparse = density < _SPARSE_BELOW
+        room = 12 * density * problem.dim + 128 if sparse else 8 * problem.dim + 64
         return (_core.SparsePlaneCache if sparse else _core.PlaneCache)(
             problem.n_graphs,
             problem.C / problem.n_graphs,
@@ -120,8 +134,8 @@ class Block:
         if session.passes < _PLAIN_PASSES:
             return dual
         best = session.bounds.weights
-        share = min(1.0, self.stabilisation * 2.0 ** min(progress.quiet, 10))
-        point = session.problem.clamp(best + share * (dual - best))
+        step = min(1.0, progress.stabilisation * 2.0 ** min(progress.quiet, 10))
+        point = session.problem.clamp(best + step * (dual - best))
         if progress.idle:
             return point
         faded = (dual == 0.0) & (np.abs(point) < _FADED * np.abs(point).max(initial=0.0))
@@ -130,7 +144,8 @@ class Block:
 
 
 _Cache = _core.PlaneCache | _core.SparsePlaneCache
-_SPARSE_BELOW = 0.2  # share of entries that are not zero
+_STEADY, _BOLD = (0.2, 0.3), (0.4, 0.5)  # stabilisation and inner
+_SPARSE_BELOW = 0.2  # density
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
 _FADED = 1e-3
 _PATIENCE = 8  # passes without a new plane or a better bound before rounding is blamed
@@ -142,14 +157,16 @@ def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
     """The true gap; where the oracle proves no upper bound, that to the objective its planes show."""
     if session.bounds.bounded:
         return session.bounds.gap
-    shown = session.problem.C * max(0.0, total.loss - float(total.plane @ w))
-    return max(0.0, 0.5 * float(w @ w) + shown - session.bounds.lower)
+    shown = 0.5 * float(w @ w) + session.problem.C * total.violation(w)
+    return max(0.0, shown - session.bounds.lower)
 
 
 @dataclass
 class _Progress:
     """Counts passes in a row that brought no plane (``quiet``), and that moved no bound either (``idle``)."""
 
+    stabilisation: float
+    inner: float
     cache: _Cache | None = None
     upper: float = float("inf")
     lower: float = float("-inf")

@@ -1,6 +1,6 @@
 """A run on disk: killed at any moment, it goes on from its last checkpoint.
 
-The file holds the state of the steps, the best weights and the relaxed labels of the best dual point. Nothing in it is
+The file holds the iterates, the best weights and the relaxed labels of the best dual point. Nothing in it is
 believed: on resuming, both ends of the certificate are proven again from the weights and the labels.
 """
 
@@ -11,18 +11,18 @@ import os
 import time
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from gapcut.certificates import Record
 from gapcut.files import write_atomically
-from gapcut.learners.base import Record
 from gapcut.learners.session import Session
-from gapcut.learners.steps import STEP_SIZES, Steps
 
-_FORMAT = 1
+_FORMAT = 2
 
 _UNREADABLE = (
     OSError,
@@ -39,76 +39,45 @@ _UNREADABLE = (
 class DamagedCheckpoint(ValueError):
     """The file is not a whole checkpoint: delete it to start anew."""
 
+    @classmethod
+    def because(cls, path: Path, error: BaseException) -> Self:
+        """One line with the file and what is wrong with it."""
+        return cls(f"{path}: damaged checkpoint ({error}): delete it to start anew")
+
 
 class Checkpoint:
-    """The checkpoint file of one run."""
+    """The checkpoint file of one run; ``identity``: what the run must share with it, as JSON has it."""
 
-    def __init__(self, path: str | os.PathLike[str], every: float) -> None:
-        self.path = Path(path)
-        self.every = every
+    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
+        self.path, self._identity = Path(path), dict(identity)
         self._written = time.monotonic()
 
-    def renew(self, session: Session, steps: Steps) -> None:
-        """Write it if that is due."""
-        if time.monotonic() - self._written >= self.every:
-            self.write(session, steps)
+    @property
+    def age(self) -> float:
+        """Seconds since the file was written, or the run began."""
+        return time.monotonic() - self._written
 
-    def conclude(self, session: Session, steps: Steps) -> None:
-        """The end of a run: no file where the target is met, a last one where it is not."""
-        if session.target_met:
-            self.path.unlink(missing_ok=True)
-        elif steps.state.iterations:
-            self.write(session, steps)
-
-    def write(self, session: Session, steps: Steps) -> None:
+    def write(self, session: Session, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
         """Whole or not at all: a kill while writing leaves the file before."""
-        arrays, schedule = steps.snapshot()
-        arrays["best_weights"] = session.bounds.weights
         meta = {
             "format": _FORMAT,
-            "problem": _identity(steps),
-            "schedule": schedule,
+            "problem": self._identity,
+            "numbers": numbers,
             "passes": session.passes,
             "calls": session.calls,
             "seconds": session.seconds,
             "history": [asdict(record) for record in session.history],
         }
         text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        arrays = {**arrays, "best_weights": session.bounds.weights}
         write_atomically(self.path, lambda file: np.savez(file, meta=text, **arrays))
         self._written = time.monotonic()
 
-    def resume(self, session: Session, steps: Steps) -> bool:
-        """Go on from the file, if there is one.
+    def read(self, session: Session) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Arrays and numbers of :meth:`write`, ``best_weights`` among them; counts and history go to the session.
 
-        Raises ValueError if it is of another run, DamagedCheckpoint if it is not whole.
+        Raises ValueError if the file is of another run, DamagedCheckpoint if it is not whole.
         """
-        if not self.path.exists():
-            return False
-        arrays, meta = self._read()
-        if meta.get("problem") != _identity(steps):
-            raise ValueError(
-                f"{self.path}: the checkpoint belongs to other data, another C or other settings: "
-                "delete it to start anew"
-            )
-        try:
-            weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
-            steps.restore(arrays, meta["schedule"])
-            session.passes, session.calls = int(meta["passes"]), int(meta["calls"])
-            session.before = float(meta["seconds"])
-            session.history = [Record(**record) for record in meta["history"]]
-            if weights.shape != (steps.problem.dim,) or not np.isfinite(weights).all():
-                raise ValueError("weights out of range")
-            steps.prove_upper(session, steps.problem.clamp(weights), steps.state)
-            session.calls = int(meta["calls"])
-            if labels is not None:
-                steps.prove_lower(session, labels)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise DamagedCheckpoint(
-                f"{self.path}: damaged checkpoint ({error}): delete it to start anew"
-            ) from None
-        return True
-
-    def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             with np.load(self.path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -116,14 +85,16 @@ class Checkpoint:
             if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
                 raise ValueError("unknown format")
         except _UNREADABLE as error:
-            raise DamagedCheckpoint(
-                f"{self.path}: not a checkpoint ({error}): delete it to start anew"
-            ) from None
-        return arrays, meta
-
-
-def _identity(steps: Steps) -> dict[str, Any]:
-    """What a run must share with its checkpoint; the number of threads is free."""
-    settings = asdict(steps.settings)
-    shared = {name: settings[name] for name in (*STEP_SIZES, "repair", "seed")}
-    return {"fingerprint": steps.problem.fingerprint, "C": steps.problem.C, **shared}
+            raise DamagedCheckpoint.because(self.path, error) from None
+        if meta.get("problem") != self._identity:
+            raise ValueError(
+                f"{self.path}: the checkpoint belongs to other data, another C or other settings: "
+                "delete it to start anew"
+            )
+        try:
+            session.passes, session.calls = int(meta["passes"]), int(meta["calls"])
+            session.seconds_before = float(meta["seconds"])
+            session.history = [Record(**record) for record in meta["history"]]
+            return arrays, dict(meta["numbers"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise DamagedCheckpoint.because(self.path, error) from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
-from gapcut.certificates import iteration_bound
-from gapcut.learners.base import Callback, LearnResult, Limits
+from gapcut.certificates import Callback, iteration_bound
+from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
 from gapcut.learners.qp import QPSolver, qp_solver
 from gapcut.learners.session import Session
 from gapcut.oracles.base import Oracle
@@ -19,7 +20,7 @@ _IMPOSSIBLE = 1e-6  # relative; what eta may lie below xi because the working se
 
 
 @dataclass(frozen=True)
-class CuttingPlane:
+class CuttingPlane(Learner):
     """Algorithm 1: solve the working set, ask the exact oracle at its weights, add the plane it returns.
 
     Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets
@@ -30,6 +31,8 @@ class CuttingPlane:
     working set.
     """
 
+    takes_eps: ClassVar[bool] = True
+
     qp: str = "dual"
     qp_tolerance: float = 1e-9
 
@@ -37,7 +40,12 @@ class CuttingPlane:
         qp_solver(self.qp)
 
     def run(
-        self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
+        self,
+        problem: LearningProblem,
+        oracle: Oracle,
+        limits: Limits,
+        callback: Callback | None = None,
+        start: WarmStart | None = None,
     ) -> LearnResult:
         if limits.eps is not None and not limits.eps > 0.0:
             raise ValueError(
@@ -48,29 +56,21 @@ class CuttingPlane:
         with session.guard():
             while not working_set.finished and session.within_limits():
                 one_pass(session, working_set)
-        return session.result(
-            working_set.finished,
-            iteration_bound=_bound(session, working_set.finished),
-            eta=working_set.eta,
-            xi=working_set.xi,
-        )
+        result = session.result(working_set.finished, _iteration_bound(session, working_set.finished))
+        return replace(result, eta=working_set.eta, xi=working_set.xi)
 
 
 def one_pass(session: Session, working_set: WorkingSet) -> None:
     """Lines 6 to 12 of Algorithm 1, and the bounds they prove."""
-    clock, bounds, limits = session.clock, session.bounds, session.limits
-    working_set.solve(clock.left)
+    bounds, limits = session.bounds, session.limits
+    working_set.solve(session.clock.left)
     active = working_set.alpha > 0.0
     if active.any():
         alpha = working_set.alpha[active]
         bounds.offer_dual(
             alpha @ working_set.planes[active], float(alpha @ working_set.losses[active]), len(alpha)
         )
-    w = working_set.weights
-    total = session.oracle.total(w, clock.left)
-    session.passes += 1
-    session.calls += session.problem.n_graphs
-    session.offer_primal(w, total)
+    total = session.full_pass(working_set.weights)
     grew = working_set.add(total.plane, total.loss)
     if not session.oracle.exact and working_set.eta < working_set.xi * (1.0 - _IMPOSSIBLE):
         session.note_impossible()
@@ -88,7 +88,7 @@ def one_pass(session: Session, working_set: WorkingSet) -> None:
     session.record(working_set.count)
 
 
-def _bound(session: Session, certified: bool) -> int | None:
+def _iteration_bound(session: Session, certified: bool) -> int | None:
     """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of
     the bound.
     """

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.learners.base import Callback, LearnResult, Limits
+from gapcut.certificates import Callback
+from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
 from gapcut.learners.session import Session
-from gapcut.learners.sweeps import Average, Schedule, batches, line_search, mean_of
+from gapcut.learners.sweeps import Average, ExactPasses, batches, line_search
 from gapcut.oracles.base import Oracle, OraclePlanes
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class FrankWolfe:
+class FrankWolfe(Learner):
     """One plane a graph: the convex combination ``x_i, d_i`` of all its planes so far, moved towards each
     new one.
 
@@ -40,10 +41,15 @@ class FrankWolfe:
             raise ValueError(f"batch={self.batch!r} must be at least 1 graph")
 
     def run(
-        self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
+        self,
+        problem: LearningProblem,
+        oracle: Oracle,
+        limits: Limits,
+        callback: Callback | None = None,
+        start: WarmStart | None = None,
     ) -> LearnResult:
         session = Session(problem, oracle, limits, callback)
-        point = DualPoint(problem)
+        point = BlockDual(problem)
         average = Average(problem.dim + 1)
         with session.guard():
             self._walk(session, point, average)
@@ -51,8 +57,8 @@ class FrankWolfe:
         _offer_average(session, point, average)
         return session.result()
 
-    def _walk(self, session: Session, point: DualPoint, average: Average) -> None:
-        rng, schedule, sweeps = np.random.default_rng(self.seed), Schedule(), 0
+    def _walk(self, session: Session, point: BlockDual, average: Average) -> None:
+        rng, schedule, sweeps = np.random.default_rng(self.seed), ExactPasses(), 0
         while not session.target_met and session.within_limits():
             estimate = self._sweep(session, point, average, rng)
             sweeps += 1
@@ -62,7 +68,7 @@ class FrankWolfe:
             if schedule.is_due(sweeps, promising) and not session.target_met and session.within_limits():
                 self._certify(session, point, average)
 
-    def _sweep(self, session: Session, point: DualPoint, average: Average, rng: np.random.Generator) -> float:
+    def _sweep(self, session: Session, point: BlockDual, average: Average, rng: np.random.Generator) -> float:
         """One step a graph; returns the sum of the block gaps met on the way, an estimate of the gap."""
         estimate = 0.0
         for graphs in batches(rng, session.problem.n_graphs, self.batch):
@@ -76,20 +82,20 @@ class FrankWolfe:
         session.passes += 1
         return estimate
 
-    def _certify(self, session: Session, point: DualPoint, average: Average) -> None:
+    def _certify(self, session: Session, point: BlockDual, average: Average) -> None:
         """Both bounds at the model, and a step for every graph towards the planes found there."""
         _offer_average(session, point, average)
         weights = session.problem.clamp(average.value[:-1]) if self.averaging else point.weights
         found = session.oracle.evaluate(weights, None, session.clock.left)
         session.passes += 1
         session.calls += session.problem.n_graphs
-        session.offer_primal(weights, mean_of(found))
+        session.offer_primal(weights, found.mean())
         point.step_all(list(range(session.problem.n_graphs)), found)
         point.offer(session)
         session.record(session.problem.n_graphs)
 
 
-def _offer_average(session: Session, point: DualPoint, average: Average) -> None:
+def _offer_average(session: Session, point: BlockDual, average: Average) -> None:
     """An average of dual points is one: every graph keeps its mass. Three roundings an update, on top of
     the point's.
     """
@@ -98,7 +104,7 @@ def _offer_average(session: Session, point: DualPoint, average: Average) -> None
         session.bounds.offer_dual(average.value[:-1], float(average.value[-1]), terms)
 
 
-class DualPoint:
+class BlockDual:
     """``(x_i, d_i)`` for every graph, mass ``C/n`` included, and their sum; starts at the true labelings,
     all zero.
 

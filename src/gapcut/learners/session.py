@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gapcut.certificates import Bounds
-from gapcut.engines import OutOfTime
-from gapcut.learners.base import Callback, Clock, LearnResult, Limits, Record, Status
+from gapcut.certificates import Bounds, Callback, Certificate, Record, Status
+from gapcut.engines import Deadline, OutOfTime
+from gapcut.learners.base import LearnResult, Limits
 from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -25,8 +25,8 @@ class Session:
     passes: int = 0
     calls: int = 0
     history: list[Record] = field(default_factory=list)
-    before: float = 0.0
-    """Seconds of the run before it was resumed."""
+    seconds_before: float = 0.0
+    """Of the run before it was resumed."""
     ended: str = ""
     """Why the run ended before its target: advice for the user; empty while it goes on or when the target
     is met.
@@ -35,13 +35,13 @@ class Session:
     """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
 
     def __post_init__(self) -> None:
-        self.clock = Clock(self.limits.time_limit)
+        self.clock = Deadline(self.limits.time_limit)
         self.bounds = Bounds(self.problem)
 
     @property
     def seconds(self) -> float:
         """Wall clock of the whole run."""
-        return self.before + self.clock.seconds
+        return self.seconds_before + self.clock.seconds
 
     @property
     def target_met(self) -> bool:
@@ -53,16 +53,24 @@ class Session:
             return False
         if self.limits.max_passes is not None and self.passes >= self.limits.max_passes:
             self.ended = f"stopped after max_passes={self.limits.max_passes}: raise it, or accept the gap"
-        elif self.clock.over:
+        elif self.clock.left == 0.0:
             self.ended = _OUT_OF_TIME
         return not self.ended
 
+    def full_pass(self, w: FloatArray) -> OracleTotal:
+        """All graphs at ``w``, counted, and the upper bound it proves."""
+        total = self.oracle.total(w, self.clock.left)
+        self.passes += 1
+        self.calls += self.problem.n_graphs
+        self.offer_primal(w, total)
+        return total
+
     def offer_primal(self, w: FloatArray, total: OracleTotal) -> None:
         """The upper bound of a pass at ``w``, and what its planes say about an inexact oracle."""
-        self.bounds.offer_primal(w, total, self.oracle.exact)
+        self.bounds.offer_primal(w, total.slack(w, self.oracle.exact))
         if self.oracle.exact:
             return
-        shown = 0.5 * float(w @ w) + self.problem.C * max(0.0, total.loss - float(total.plane @ w))
+        shown = 0.5 * float(w @ w) + self.problem.C * total.violation(w)
         if shown < self.bounds.lower * (1.0 - _SLIP):
             self.note_impossible()
         if (
@@ -97,14 +105,7 @@ class Session:
         except KeyboardInterrupt:
             self.ended = "stopped by the user: the best model so far is kept"
 
-    def result(
-        self,
-        certified: bool | None = None,
-        *,
-        iteration_bound: int | None = None,
-        eta: float | None = None,
-        xi: float | None = None,
-    ) -> LearnResult:
+    def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""
         bounds = self.bounds
         certified = self.target_met if certified is None else certified
@@ -123,20 +124,18 @@ class Session:
                 f"; impossible violation in {len(self.impossible)} of {self.passes} passes, first in pass "
                 f"{self.impossible[0]}: the oracle's labelings were less violated than known ones"
             )
-        return LearnResult(
-            weights=bounds.weights,
+        proof = Certificate(
+            problem=self.oracle.solves,
             lower=bounds.lower if self.oracle.feasible else Bounds(self.problem).lower,
             upper=bounds.upper,
             rounding=bounds.rounding,
-            status=status,
-            passes=self.passes,
             oracle_calls=self.calls,
-            history=tuple(self.history),
+            passes=self.passes,
+            status=status,
             iteration_bound=iteration_bound,
-            eta=eta,
-            xi=xi,
-            message=message,
-            impossible=len(self.impossible),
+        )
+        return LearnResult(
+            bounds.weights, proof, tuple(self.history), message=message, impossible=len(self.impossible)
         )
 
 

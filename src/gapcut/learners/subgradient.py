@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.learners.base import Callback, LearnResult, Limits
+from gapcut.certificates import Callback
+from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
 from gapcut.learners.session import Session
-from gapcut.learners.sweeps import Average, Schedule, batches, line_search
+from gapcut.learners.sweeps import Average, ExactPasses, batches, line_search
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Subgradient:
+class Subgradient(Learner):
     """``w <- clamp((1 - s) w + s C h)`` with the mean plane ``h`` of a batch of graphs at ``w`` and ``s = 2
     / (t + t0)``.
 
@@ -42,7 +43,12 @@ class Subgradient:
             raise ValueError(f"first={self.first!r} must be positive: it is the length of the first step")
 
     def run(
-        self, problem: LearningProblem, oracle: Oracle, limits: Limits, callback: Callback | None = None
+        self,
+        problem: LearningProblem,
+        oracle: Oracle,
+        limits: Limits,
+        callback: Callback | None = None,
+        start: WarmStart | None = None,
     ) -> LearnResult:
         session = Session(problem, oracle, limits, callback)
         with session.guard():
@@ -63,7 +69,7 @@ class _Walk:
         self.steps = 0
 
     def run(self) -> None:
-        session, schedule, sweeps = self.session, Schedule(), 0
+        session, schedule, sweeps = self.session, ExactPasses(), 0
         rng = np.random.default_rng(self.learner.seed)
         while not session.target_met and session.within_limits():
             self._sweep(rng)
@@ -98,14 +104,10 @@ class _Walk:
 
     def _certify(self) -> None:
         """Upper bound at the model; the planes found there are one more sweep's."""
-        session = self.session
         weights = self.problem.clamp(self.average.value) if self.learner.averaging else self.weights
-        total = session.oracle.total(weights, session.clock.left)
-        session.passes += 1
-        session.calls += self.problem.n_graphs
-        session.offer_primal(weights, total)
-        self.dual.add(session, total.plane, total.loss)
-        session.record(self.dual.sweeps)
+        total = self.session.full_pass(weights)
+        self.dual.add(self.session, total.plane, total.loss)
+        self.session.record(self.dual.sweeps)
 
 
 class SweepDual:

@@ -1,4 +1,4 @@
-"""What learners that walk over the graphs share: order, averages, line search, dates of exact passes."""
+"""What learners that sweep over the graphs share: order, averages, line search, dates of exact passes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gapcut.oracles.base import OraclePlanes, OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -23,19 +22,9 @@ def batches(rng: np.random.Generator, n_graphs: int, size: int) -> Iterator[list
         yield order[start : start + size].tolist()
 
 
-def mean_of(planes: OraclePlanes) -> OracleTotal:
-    """Means of the planes of all graphs, found at the same weights; the mean of the bounds is rounded up.
-
-    ``fsum`` and the division round once each, so two steps up pay for both.
-    """
-    bound = math.fsum(planes.bounds) / len(planes.bounds)
-    bound = math.nextafter(math.nextafter(bound, math.inf), math.inf)
-    return OracleTotal(planes.planes.mean(axis=0), float(planes.losses.mean()), bound)
-
-
 @dataclass
-class Schedule:
-    """Exact passes at sweeps 1, 2, 3, 4, 6, 8, 11, ...: each ``growth`` times as late as the last, so that
+class ExactPasses:
+    """Due at sweeps 1, 2, 3, 4, 6, 8, 11, ...: each ``growth`` times as late as the last, so that
     they take a fixed share of the run. A sweep that looks good enough may ask for one at once.
     """
 

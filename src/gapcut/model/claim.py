@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from gapcut.certificates import Certificate, primal_bound
+from gapcut.certificates import Callback, Certificate, Record, primal_bound
 from gapcut.data import Graph
-from gapcut.learners.base import Callback, Limits, Record
+from gapcut.learners import Limits
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, labelled_part, make_learner, make_oracle, summary
@@ -87,7 +87,8 @@ def check_claim(
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - start))
         limits = Limits(gap=0.0, max_passes=None, time_limit=left)
         result = make_learner(settings).run(problem, oracle, limits, watch)
-        lower, best_upper = max(lower, result.lower), min(best_upper, result.upper)
+        proof = result.certificate
+        lower, best_upper = max(lower, proof.lower), min(best_upper, proof.upper)
     verdict, reason = _verdict(claimed, objective, upper, lower, best_upper)
     if not same_data:
         reason += "; the data are not those the model was trained on"
@@ -104,17 +105,16 @@ def _objective(
     Message passing tightens its bound from call to call, so it is asked again while the claim is not reached.
     """
     total = oracle.total(weights)
-    upper, rounding = primal_bound(problem, weights, total, oracle.exact)
+    upper, rounding = primal_bound(problem, weights, total.slack(weights, oracle.exact))
     if oracle.exact:
         return upper, upper - rounding
     reached = 0.0
     for _ in range(_ROUNDS):
-        slack = max(0.0, total.loss - float(total.plane @ weights))
-        reached = max(reached, 0.5 * float(weights @ weights) + problem.C * slack)
+        reached = max(reached, 0.5 * float(weights @ weights) + problem.C * total.violation(weights))
         if upper <= _more(claimed):
             break
         total = oracle.total(weights)
-        upper = min(upper, primal_bound(problem, weights, total, False)[0])
+        upper = min(upper, primal_bound(problem, weights, total.slack(weights, False))[0])
     return upper, min(upper, reached)
 
 

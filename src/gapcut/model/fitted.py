@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from gapcut.certificates import Certificate
+from gapcut.certificates import Certificate, Record
 from gapcut.data import Graph
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, Solution, model_energy, solve
-from gapcut.learners.base import Record
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
 from gapcut.typing import FloatArray
@@ -35,7 +34,7 @@ class FittedModel:
 
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
     pipeline; ``cliques``: tuples of label codes and weights, one a clique group. ``message``: why training
-    ended, in words. ``impossible``: see :class:`gapcut.learners.base.LearnResult`; files do not keep it, the
+    ended, in words. ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the
     message does.
     """
 

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from gapcut.data import Graph
+from gapcut.learners import Block, CuttingPlane, FrankWolfe, Learner, PrimalDual, Subgradient
 from gapcut.oracles.kinds import KINDS
 
-LEARNERS = ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")
-ORACLES = (*KINDS, "brute")
-CLIQUE_ORACLES = ("cut", "brute")
+LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
+    {
+        "primal-dual": PrimalDual,
+        "block": Block,
+        "cutting-plane": CuttingPlane,
+        "frank-wolfe": FrankWolfe,
+        "subgradient": Subgradient,
+    }
+)
+ORACLES = tuple(KINDS)
 AUTO = "auto"
 
 
 def oracle_for(graphs: Sequence[Graph], learner: str) -> str:
-    """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle nor cliques, else ``cut``.
-
-    The primal-dual learner works with ``cut`` only.
+    """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle nor cliques and the learner can do without
+    a relaxation, else ``cut``.
     """
     if any(g.cliques for g in graphs):
         return "cut"
-    return "tree" if learner != "primal-dual" and all_forests(graphs) else "cut"
+    planes_suffice = learner == AUTO or not LEARNERS[learner].needs_relaxation
+    return "tree" if planes_suffice and all_forests(graphs) else "cut"
 
 
 def all_forests(graphs: Sequence[Graph]) -> bool:
@@ -42,48 +51,43 @@ def all_forests(graphs: Sequence[Graph]) -> bool:
 
 def check_cliques(learner: str, oracle: str) -> None:
     """Raises ValueError with the reason where the two do not take terms over three nodes and more."""
-    if oracle not in CLIQUE_ORACLES:
+    if not KINDS[oracle].cliques:
         raise ValueError(
             f"oracle={oracle!r} is not compatible with cliques: it takes unary and pairwise terms only; "
             "use oracle='cut', or graphs without cliques"
         )
-    if learner == "primal-dual":
+    if not LEARNERS[learner].takes_cliques:
         raise ValueError(
-            "learner='primal-dual' is not compatible with cliques: its steps are made for unary and pairwise terms; "
+            f"learner={learner!r} is not compatible with cliques: its steps are made for unary and pairwise terms; "
             "use learner='block' (or 'auto')"
         )
 
 
 def learner_for(learner: str, oracle: str, cliques: bool = False) -> str:
-    """What ``learner="auto"`` stands for: ``primal-dual`` with the cut, ``block`` with every other oracle and where the
-    graphs have cliques.
+    """What ``learner="auto"`` stands for: ``primal-dual`` where the oracle has a relaxation, ``block`` with every other
+    oracle and where the graphs have cliques.
     """
     if learner != AUTO:
         return learner
-    return "primal-dual" if oracle == "cut" and not cliques else "block"
+    return "primal-dual" if oracle in KINDS and KINDS[oracle].relaxation and not cliques else "block"
 
 
 def sign_rule_for(nonnegative: Any, oracle: str) -> Any:
-    """What ``nonnegative="auto"`` stands for: only oracles that need pairwise weights >= 0 get them."""
+    """What ``nonnegative="auto"`` stands for with this oracle."""
     if not (isinstance(nonnegative, str) and nonnegative == AUTO):
         return nonnegative
-    return "none" if takes_any_sign(oracle) and oracle != "brute" else "pairwise"
-
-
-def takes_any_sign(oracle: str) -> bool:
-    """Whether pairwise weights may be negative."""
-    return oracle not in KINDS or KINDS[oracle].any_sign
+    return KINDS[oracle].nonnegative
 
 
 def check_pair(learner: str, oracle: str, nonnegative: Any) -> None:
     """Raises ValueError with the reason where the three do not go together."""
-    if not takes_any_sign(oracle) and isinstance(nonnegative, str) and nonnegative == "none":
+    if not KINDS[oracle].any_sign and isinstance(nonnegative, str) and nonnegative == "none":
         raise ValueError(
             f"nonnegative='none' is not compatible with oracle={oracle!r}: one min cut is exact only while every "
             "pairwise weight is >= 0; use nonnegative='pairwise', or a one-hot oracle such as 'trws'"
         )
-    if learner == "primal-dual" and oracle != "cut":
+    if LEARNERS[learner].needs_relaxation and not KINDS[oracle].relaxation:
         raise ValueError(
-            f"learner='primal-dual' is not compatible with oracle={oracle!r}: it solves the relaxation whose "
+            f"learner={learner!r} is not compatible with oracle={oracle!r}: it solves the relaxation whose "
             "exact oracle is the min cut; use learner='block' (or 'auto'), or oracle='cut'"
         )

@@ -104,7 +104,7 @@ class Settings:
         check_pair(learner, oracle, nonnegative)
         if cliques:
             check_cliques(learner, oracle)
-        if self.checkpoint is not None and learner != "primal-dual":
+        if self.checkpoint is not None and not LEARNERS[learner].takes_checkpoint:
             raise ValueError(_CHECKPOINT.format(learner))
         return replace(self, oracle=oracle, learner=learner, nonnegative=nonnegative)
 
@@ -118,11 +118,12 @@ class Settings:
 def _check_extras(learner: str, params: Mapping[str, Any]) -> None:
     """What only one learner understands."""
     checkpoint = params["checkpoint"]
-    if checkpoint is not None and learner != "primal-dual":
+    kind = LEARNERS.get(learner)  # None: not known before there are graphs
+    if checkpoint is not None and not (kind and kind.takes_checkpoint):
         raise ValueError(_CHECKPOINT.format(learner))
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint={checkpoint!r} must be a path or None")
-    if params["eps"] is not None and learner != "cutting-plane":
+    if params["eps"] is not None and not (kind and kind.takes_eps):
         raise ValueError(
             f"eps is the stop of learner='cutting-plane', but learner={learner!r} stops at gap: "
             "leave eps=None"

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gapcut import __version__
-from gapcut.certificates import Certificate
+from gapcut.certificates import STATUSES, Certificate, Record
 from gapcut.features import FeaturePipeline
+from gapcut.files import ModelFileError, blame, read_container
 from gapcut.inference import CliqueWeights
-from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, read_container
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
+from gapcut.oracles.base import PROBLEMS
 from gapcut.typing import AnyArray
+from gapcut.version import __version__
 
 FORMAT = 1
 """Version of the file format; a reader refuses versions it does not know."""
@@ -97,28 +96,6 @@ def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple
         message=_expect(document, "message", str),
     )
     return model, params
-
-
-@contextmanager
-def blame(path: Path) -> Iterator[None]:
-    """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
-    every room.
-    """
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None
 
 
 def _weights(arrays: Mapping[str, AnyArray], name: str, shape: tuple[int, ...]) -> AnyArray:
@@ -206,9 +183,9 @@ def _read_certificate(given: dict[str, Any]) -> Certificate:
         raise ValueError("the certificate's bounds are no numbers")
     if certificate.lower > certificate.upper:
         raise ValueError("the certificate's lower bound is above its upper bound")
-    if certificate.status not in ("certified", "stopped", "uncertified"):
+    if certificate.status not in STATUSES:
         raise ValueError("the certificate has no known status")
-    if certificate.problem not in ("relaxed binary", "one-hot", "LP-relaxed one-hot"):
+    if certificate.problem not in PROBLEMS:
         raise ValueError("the certificate names no known problem")
     for name in ("oracle_calls", "passes"):
         if type(getattr(certificate, name)) is not int:

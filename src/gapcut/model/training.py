@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from gapcut.certificates import Certificate
 from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
-from gapcut.learners import Block, CuttingPlane, FrankWolfe, PrimalDual, Subgradient
-from gapcut.learners.base import Learner, LearnResult
+from gapcut.learners import Learner, LearnResult, WarmStart
 from gapcut.model.domain import WeightShape, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
-from gapcut.model.pairing import takes_any_sign
+from gapcut.model.pairing import LEARNERS
 from gapcut.model.settings import Settings
-from gapcut.oracles import BruteOracle
-from gapcut.oracles.base import Oracle, ProblemName
+from gapcut.oracles.base import Oracle
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, learning_problem, loss_weights
 from gapcut.typing import FloatArray, IntArray
@@ -85,7 +82,7 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         shape,
         settings.nonnegative,
         settings.frozen,
-        free_pairwise=takes_any_sign(settings.oracle),
+        free_pairwise=KINDS[settings.oracle].any_sign,
         oracle=settings.oracle,
     )
     groups = zip(data.tuples, data.graphs[0].cliques, strict=True)
@@ -136,100 +133,56 @@ def class_weights(given: Any, data: TrainingSet) -> FloatArray | None:
 
 def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Oracle:
     """The oracle that ``settings`` name, on this problem."""
-    if settings.oracle == "brute":
-        weight = class_weights(settings.class_weight, data)
-        losses = [
-            loss_weights(g.node_weights, code, settings.loss_scale, weight)
-            for g, code in zip(data.graphs, data.codes, strict=True)
-        ]
-        return BruteOracle(problem, data.graphs, data.codes, losses)
-    return KINDS[settings.oracle].make(problem, settings.threads)
+    weight = class_weights(settings.class_weight, data)
+    examples = (
+        (graph, code, loss_weights(graph.node_weights, code, settings.loss_scale, weight))
+        for graph, code in zip(data.graphs, data.codes, strict=True)
+    )
+    return KINDS[settings.oracle].make(problem, settings.threads, examples)
 
 
 def make_learner(settings: Settings) -> Learner:
-    """The learner that ``settings`` name."""
-    if settings.learner == "cutting-plane":
-        return CuttingPlane(qp=settings.qp)
-    if settings.learner == "block":
-        return _block(settings)
-    if settings.learner == "frank-wolfe":
-        return FrankWolfe(seed=settings.draw_seed())
-    if settings.learner == "subgradient":
-        return Subgradient(seed=settings.draw_seed())
-    return PrimalDual(n_threads=settings.threads, seed=settings.draw_seed(), checkpoint=settings.checkpoint)
+    """The learner that ``settings`` name, with those of its settings that they hold."""
+    kind = LEARNERS[settings.learner]
+    known = {"qp": settings.qp, "n_threads": settings.threads, "checkpoint": settings.checkpoint}
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # learners are dataclasses
+    chosen = {name: value for name, value in known.items() if name in names}
+    if "seed" in names:
+        chosen["seed"] = settings.draw_seed()
+    return kind(**chosen)
 
 
-@dataclass(frozen=True, eq=False)
-class Carried:
-    """What a fit with ``warm_start`` leaves to the next: the learner's state, and of which problem."""
-
-    fingerprint: str
-    state: Mapping[str, Any]
-
-
-def _block(settings: Settings) -> Block:
-    """One-hot planes differ more from pass to pass than the cut's: bolder steps took a fifth less time on letters."""
-    if settings.oracle in ("cut", "brute"):
-        return Block(seed=settings.draw_seed())
-    return Block(stabilisation=0.4, inner=0.5, seed=settings.draw_seed())
-
-
-def learn(data: TrainingSet, problem: LearningProblem, settings: Settings) -> FittedModel:
-    """Run the learner and keep its best weights with their certificate."""
+def learn(
+    data: TrainingSet, problem: LearningProblem, settings: Settings, start: WarmStart | None = None
+) -> tuple[FittedModel, WarmStart | None]:
+    """Run the learner and keep its best weights with their certificate; with ``warm_start`` also its iterates."""
     oracle = make_oracle(data, problem, settings)
-    result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback)
-    return fitted(data, problem, result, oracle.solves)
-
-
-def learn_warm(
-    data: TrainingSet, problem: LearningProblem, settings: Settings, carried: Carried | None
-) -> tuple[FittedModel, Carried | None]:
-    """The same from the state of an earlier fit to the same data; learners without such a state start anew."""
-    learner = make_learner(settings)
-    if not isinstance(learner, PrimalDual):
-        return learn(data, problem, settings), None
-    fits = carried is not None and carried.fingerprint == problem.fingerprint
-    steps = learner.warm(problem, carried.state if carried is not None and fits else None)
-    oracle = make_oracle(data, problem, settings)
-    result = learner.carry_on(steps, oracle, settings.limits, settings.callback)
-    return fitted(data, problem, result, oracle.solves), Carried(problem.fingerprint, steps.state_arrays())
+    result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback, start)
+    reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
+    return fitted(data, problem, result), reached
 
 
 def learn_path(
     data: TrainingSet, problem: LearningProblem, settings: Settings, C_values: Sequence[float]
 ) -> Iterator[FittedModel]:
-    """One model a value of C; the primal-dual learner carries its state along, others start anew."""
-    oracle, learner = make_oracle(data, problem, settings), make_learner(settings)
-    if isinstance(learner, PrimalDual):
-        results = learner.path(problem, oracle, C_values, settings.limits, settings.callback)
-    else:
-        results = (
-            learner.run(
-                problem.with_C(C),
-                make_oracle(data, problem.with_C(C), settings),
-                settings.limits,
-                settings.callback,
-            )
-            for C in C_values
-        )
-    return (fitted(data, problem, result, oracle.solves) for result in results)
+    """One model a value of C; learners with iterates carry them along."""
+    results = make_learner(settings).path(
+        problem, lambda at_C: make_oracle(data, at_C, settings), C_values, settings.limits, settings.callback
+    )
+    return (fitted(data, problem, result) for result in results)
 
 
-def fitted(
-    data: TrainingSet, problem: LearningProblem, result: LearnResult, solves: ProblemName = "relaxed binary"
-) -> FittedModel:
+def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> FittedModel:
     """The result of a learner in terms of labels and features."""
     unary, pairwise = problem.expand(result.weights)
+    cliques = zip(data.tuples, problem.clique_weights(result.weights), strict=True)
     return FittedModel(
         coder=data.coder,
         pipeline=data.pipeline,
         unary=unary,
         pairwise=pairwise,
-        cliques=tuple(
-            CliqueWeights(tuples, weights)
-            for tuples, weights in zip(data.tuples, problem.clique_weights(result.weights), strict=True)
-        ),
-        certificate=Certificate.of(result, solves),
+        cliques=tuple(CliqueWeights(tuples, weights) for tuples, weights in cliques),
+        certificate=result.certificate,
         history=result.history,
         data=summary(data, problem),
         message=result.message,

@@ -1,6 +1,6 @@
 """Loss-augmented inference: given weights, a labeling and a proven bound for each graph."""
 
-from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, ProblemName
+from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, ProblemName, Relaxation, SlackBound
 from gapcut.oracles.brute import BruteOracle
 from gapcut.oracles.cut import CutOracle
 from gapcut.oracles.labeler import TreeOracle, TrwsOracle
@@ -12,6 +12,8 @@ __all__ = [
     "OraclePlanes",
     "OracleTotal",
     "ProblemName",
+    "Relaxation",
+    "SlackBound",
     "TreeOracle",
     "TrwsOracle",
 ]

@@ -6,14 +6,53 @@ hold: it is what certificates are made of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
-from gapcut.typing import FloatArray
+import numpy as np
+from numpy.typing import NDArray
+
+from gapcut import _core
+from gapcut.problem import LearningProblem
+from gapcut.typing import AnyArray, FloatArray
 
 ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
 """Label space of the inner maximum: {0,1}^{V x K}, one label a node, or the local polytope over the latter."""
+
+PROBLEMS: tuple[ProblemName, ...] = get_args(ProblemName)
+
+
+@dataclass(frozen=True)
+class SlackBound:
+    """Proven upper ``bound`` of the mean slack at some weights.
+
+    ``attained``: the slack that the oracle's own labelings reach, where they are maximisers; else ``bound`` itself.
+    ``rounding``: the part of ``bound`` that pays for floating point, as far as it is not in ``bound - attained``.
+    """
+
+    bound: float
+    attained: float
+    rounding: float = 0.0
+
+
+@dataclass(frozen=True)
+class OracleTotal:
+    """Means over all graphs of what :class:`OraclePlanes` holds: one plane of the 1-slack problem."""
+
+    plane: FloatArray
+    loss: float
+    bound: float
+
+    def violation(self, w: FloatArray) -> float:
+        """The slack that the plane asks for at ``w``, at least 0."""
+        return max(0.0, self.loss - float(self.plane @ w))
+
+    def slack(self, w: FloatArray, exact: bool = True) -> SlackBound:
+        """The bound of a pass at ``w``; ``exact``: whether the labelings behind the plane are maximisers."""
+        return SlackBound(self.bound, self.violation(w) if exact else self.bound)
 
 
 @dataclass(frozen=True)
@@ -29,28 +68,93 @@ class OraclePlanes:
     losses: FloatArray
     bounds: FloatArray
 
+    def mean(self) -> OracleTotal:
+        """Means of the planes of all graphs, found at the same weights; the mean of the bounds is rounded up:
+        ``fsum`` and the division round once each, so two steps up pay for both.
+        """
+        bound = math.fsum(self.bounds) / len(self.bounds)
+        bound = math.nextafter(math.nextafter(bound, math.inf), math.inf)
+        return OracleTotal(self.planes.mean(axis=0), float(self.losses.mean()), bound)
 
-@dataclass(frozen=True)
-class OracleTotal:
-    """Means over all graphs of what :class:`OraclePlanes` holds: one plane of the 1-slack problem."""
 
-    plane: FloatArray
-    loss: float
-    bound: float
+class Relaxation(Protocol):
+    """A convex relaxation of all inner maxima, which makes learning one saddle-point problem in the weights, the
+    relaxed labels (and label pairs) and the multipliers of their coupling; holds the iterates of a first-order method.
+
+    Nothing certifies but ``slack`` and ``plane``, and both hold whatever the iterates are.
+    """
+
+    @property
+    def iterations(self) -> int:
+        """Made so far."""
+        ...
+
+    @property
+    def active_pairs(self) -> int:
+        """Label pairs that have weight."""
+        ...
+
+    @property
+    def cut_arcs(self) -> int:
+        """Arcs of the largest graph's network in an exact pass."""
+        ...
+
+    def set_trade_off(self, C: float) -> None:
+        """Another C from the iterates reached."""
+        ...
+
+    def advance(self, iterations: int, time_left: float | None) -> None:
+        """Raises ``OutOfTime`` between iterations; ValueError or ArithmeticError where features are out of range."""
+        ...
+
+    def weights(self) -> FloatArray:
+        """(dim,) the primal iterate."""
+        ...
+
+    def labels(self) -> NDArray[np.float32]:
+        """(N, K) the relaxed labels, in [0, 1]."""
+        ...
+
+    def slack(self, w: FloatArray, time_left: float | None) -> SlackBound:
+        """Bound of the mean slack at ``w`` from the multipliers."""
+        ...
+
+    def total(self, w: FloatArray, time_left: float | None) -> OracleTotal:
+        """The oracle's own pass at ``w``, started from the multipliers; its value does not depend on them."""
+        ...
+
+    def plane(self, labels: NDArray[np.float32], time_left: float | None) -> tuple[FloatArray, float]:
+        """Mean plane (dim,) and mean loss of relaxed labels: a mixture of planes of labelings."""
+        ...
+
+    def repair(
+        self, labels: NDArray[np.float32], sweeps: int, least_gain: float, seed: int, time_left: float | None
+    ) -> NDArray[np.float32]:
+        """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``."""
+        ...
+
+    def snapshot(self) -> dict[str, AnyArray]:
+        """A copy of the iterates."""
+        ...
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        """Raises ValueError if the snapshot does not fit the problem."""
+        ...
 
 
-class Oracle(Protocol):
+class Oracle(ABC):
     """Loss-augmented inference on all graphs of one problem."""
 
-    exact: bool
+    exact: bool = False
     """Whether the labelings are maximisers (up to the rounding inside ``bounds``)."""
 
-    feasible: bool
+    feasible: bool = True
     """Whether every plane is one of that problem's labelings, or a mixture of them; else no lower bound holds."""
 
-    solves: ProblemName
+    solves: ProblemName = "one-hot"
     """The learning problem whose inner maximum ``bounds`` bound and whose labelings the planes are made of."""
 
+    @abstractmethod
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
@@ -58,8 +162,38 @@ class Oracle(Protocol):
 
         Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
         """
-        ...
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
         """Solve all graphs and return means, the same bits for any number of threads."""
-        ...
+        return self.evaluate(w, None, time_left).mean()
+
+    def relaxation(self, settings: _core.PrimalDualSettings, C: float, n_threads: int) -> Relaxation:
+        """The relaxation that this oracle solves exactly, for first-order learning. ValueError where it has none."""
+        raise ValueError(
+            f"learner='primal-dual' is not compatible with {type(self).__name__}: it needs an oracle with a relaxation"
+        )
+
+
+class NativeOracle(Oracle):
+    """An oracle that runs in the core, on threads over graphs."""
+
+    def __init__(self, problem: LearningProblem, native: _core.CutOracle | _core.Labeler) -> None:
+        self._problem, self._native = problem, native
+
+    def evaluate(
+        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
+    ) -> OraclePlanes:
+        chosen = np.arange(self._problem.n_graphs) if graphs is None else np.asarray(graphs)
+        indices = np.ascontiguousarray(chosen, dtype=np.int32)
+        weights = np.ascontiguousarray(w, dtype=np.float64)
+        return OraclePlanes(*self._native.evaluate(weights, indices, time_left))
+
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        return OracleTotal(*self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left)[:3])
+
+    def _labelings(self, w: FloatArray) -> list[AnyArray]:
+        """What was found at ``w``, flat, one array a graph."""
+        core = self._problem.core
+        everything = np.arange(core.n_graphs, dtype=np.int32)
+        flat = self._native.labelings(np.ascontiguousarray(w, dtype=np.float64), everything)
+        return np.split(flat, core.node_offset[1:-1] * (len(flat) // max(1, core.node_offset[-1])))

@@ -4,7 +4,7 @@ sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -12,9 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from gapcut.data import CliqueSet, Graph
-from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
+from gapcut.oracles.base import Oracle, OraclePlanes, ProblemName
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
+
+Labelled = tuple[Graph, IntArray, FloatArray]
+"""A model-ready graph, (V,) label codes and (V,) loss of a wrong indicator."""
 
 LARGEST = 18
 """Indicators (nodes times labels) of the largest graph that is enumerated."""
@@ -34,28 +37,21 @@ class _Example:
     cliques: tuple[CliqueSet, ...]
 
 
-class BruteOracle:
+class BruteOracle(Oracle):
     """``max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z))`` over all ``z in {0,1}^{V x K}``, one by one.
 
-    ``graphs``, ``codes``: the problem's own, model-ready; ``losses``: one (V,) array a graph, what a wrong
-    indicator of each node costs. Raises ValueError for a graph with more than ``LARGEST`` indicators.
+    ``examples``: the problem's own graphs, model-ready, their (V,) label codes, and (V,) what a wrong indicator of each
+    node costs. Raises ValueError for a graph with more than ``LARGEST`` indicators.
     """
 
     exact = True
-    feasible = True
     solves: ProblemName = "relaxed binary"
 
-    def __init__(
-        self,
-        problem: LearningProblem,
-        graphs: Sequence[Graph],
-        codes: Sequence[IntArray],
-        losses: Sequence[FloatArray],
-    ) -> None:
+    def __init__(self, problem: LearningProblem, examples: Iterable[Labelled]) -> None:
         self._problem = problem
         self._tuples = [group.tuples for group in problem.core.cliques]
         self._examples = []
-        for i, (graph, code, loss) in enumerate(zip(graphs, codes, losses, strict=True)):
+        for i, (graph, code, loss) in enumerate(examples):
             if graph.n_nodes * problem.n_labels > LARGEST:
                 raise ValueError(
                     f"oracle='brute' enumerates at most {LARGEST} indicators, but graph {i} has "
@@ -79,15 +75,6 @@ class BruteOracle:
             np.array([plane for plane, _, _ in found]).reshape(len(found), self._problem.dim),
             np.array([loss for _, loss, _ in found]),
             np.array([bound for _, _, bound in found]),
-        )
-
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """Means over all graphs."""
-        each = self.evaluate(w)
-        return OracleTotal(
-            each.planes.mean(axis=0),
-            float(each.losses.mean()),
-            float(np.nextafter(each.bounds.mean(), np.inf)),
         )
 
     def _solve(self, example: _Example, w: FloatArray) -> tuple[FloatArray, float, float]:

@@ -1,63 +1,80 @@
-"""The oracles by name: what each solves, what it proves, and how it is made."""
+"""The oracles by name: what each solves, proves and takes, and how it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from gapcut.oracles.base import Oracle, ProblemName
+from gapcut.oracles.brute import BruteOracle, Labelled
 from gapcut.oracles.cut import CutOracle
 from gapcut.oracles.labeler import TreeOracle, TrwsOracle
 from gapcut.oracles.lp import LpOracle
 from gapcut.oracles.methods import MethodOracle
-from gapcut.oracles.roof import RoofOracle
+from gapcut.oracles.roof import HalfRule, RoofOracle
 from gapcut.problem import LearningProblem
 
 
 @dataclass(frozen=True)
 class OracleKind:
-    """``solves``: the label space; ``proven``: whether its bounds certify; ``any_sign``: whether pairwise
-    weights may be negative; ``make(problem, n_threads)``."""
+    """What can be known of an oracle before there is a problem.
 
+    ``build(problem, n_threads, examples)``: see :meth:`make`; ``solves``: the label space; ``proven``: whether its
+    bounds certify; ``any_sign``: whether pairwise weights may be negative; ``nonnegative``: their sign rule unless the
+    user names one; ``cliques``: whether it takes terms over three nodes and more; ``relaxation``: whether it has one.
+    """
+
+    build: Callable[[LearningProblem, int, Iterable[Labelled]], Oracle]
     solves: ProblemName
-    proven: bool
-    any_sign: bool
-    make: Callable[[LearningProblem, int], Oracle]
+    proven: bool = True
+    any_sign: bool = True
+    nonnegative: str = "none"
+    cliques: bool = False
+    relaxation: bool = False
+
+    def make(self, problem: LearningProblem, n_threads: int = 1, examples: Iterable[Labelled] = ()) -> Oracle:
+        """The oracle on this problem; ``examples`` are the problem's graphs, for oracles that do not read them from
+        its packed form.
+        """
+        return self.build(problem, n_threads, examples)
 
 
-def _ilp(problem: LearningProblem, threads: int) -> Oracle:
-    return MethodOracle(problem, "ilp", threads, proven=True, exact=True)
+def _method(name: str, solves: ProblemName = "one-hot", *, proven: bool, exact: bool = False) -> OracleKind:
+    def build(problem: LearningProblem, threads: int, _: object) -> Oracle:
+        return MethodOracle(problem, name, threads, proven=proven, exact=exact)
+
+    return OracleKind(build, solves, proven)
 
 
-def _icm(problem: LearningProblem, threads: int) -> Oracle:
-    return MethodOracle(problem, "icm", threads, proven=False)
-
-
-def _bp(problem: LearningProblem, threads: int) -> Oracle:
-    return MethodOracle(problem, "bp", threads, proven=False)
-
-
-def _half_rule_score(problem: LearningProblem, threads: int) -> Oracle:
-    return RoofOracle(problem, threads, rule="score")
-
-
-def _half_rule_energy(problem: LearningProblem, threads: int) -> Oracle:
-    return RoofOracle(problem, threads, rule="energy")
+def _roof(rule: HalfRule) -> OracleKind:
+    return OracleKind(lambda p, t, _: RoofOracle(p, t, rule=rule), "relaxed binary", proven=False)
 
 
 KINDS: Mapping[str, OracleKind] = MappingProxyType(
     {
-        "cut": OracleKind("relaxed binary", True, False, CutOracle),
-        "tree": OracleKind("one-hot", True, True, TreeOracle),
-        "trws": OracleKind("one-hot", True, True, TrwsOracle),
-        "ilp": OracleKind("one-hot", True, True, _ilp),
-        "lp": OracleKind("LP-relaxed one-hot", True, True, LpOracle),
-        "qpbo": OracleKind("relaxed binary", False, True, RoofOracle),
-        "qpbo-rounded": OracleKind("relaxed binary", False, True, _half_rule_score),
-        "qpbo-rounded-energy": OracleKind("relaxed binary", False, True, _half_rule_energy),
-        "icm": OracleKind("one-hot", False, True, _icm),
-        "bp": OracleKind("one-hot", False, True, _bp),
+        "cut": OracleKind(
+            lambda p, t, _: CutOracle(p, t),
+            "relaxed binary",
+            any_sign=False,
+            nonnegative="pairwise",
+            cliques=True,
+            relaxation=True,
+        ),
+        "tree": OracleKind(lambda p, t, _: TreeOracle(p, t), "one-hot"),
+        "trws": OracleKind(lambda p, t, _: TrwsOracle(p, t), "one-hot"),
+        "ilp": _method("ilp", proven=True, exact=True),
+        "lp": OracleKind(lambda p, t, _: LpOracle(p, t), "LP-relaxed one-hot"),
+        "qpbo": _roof("product"),
+        "qpbo-rounded": _roof("score"),
+        "qpbo-rounded-energy": _roof("energy"),
+        "icm": _method("icm", proven=False),
+        "bp": _method("bp", proven=False),
+        "brute": OracleKind(
+            lambda p, _, examples: BruteOracle(p, examples),
+            "relaxed binary",
+            nonnegative="pairwise",
+            cliques=True,
+        ),
     }
 )
-"""All oracles but ``brute``, which needs the graphs themselves."""

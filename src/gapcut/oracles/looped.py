@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut import _core
-from gapcut.engines import OutOfTime
-from gapcut.inference.clock import Deadline
-from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
+from gapcut.engines import Deadline, OutOfTime
+from gapcut.oracles.base import Oracle, OraclePlanes
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -46,12 +45,9 @@ class Answer:
     bound: float = math.inf
 
 
-class LoopedOracle(ABC):
+class LoopedOracle(Oracle):
     """Solves graph by graph, in ``n_threads`` threads; answers do not depend on their number."""
 
-    exact = False
-    feasible = True
-    solves: ProblemName = "one-hot"
     binary = False
     """Whether labels are independent indicators, each with its own loss (Eq. 14)."""
 
@@ -85,14 +81,6 @@ class LoopedOracle(ABC):
             np.array([a.plane for a in found]).reshape(len(found), self._problem.dim),
             np.array([a.loss for a in found]),
             np.array([a.bound for a in found]),
-        )
-
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """Means over all graphs; the mean of the bounds is rounded up."""
-        each = self.evaluate(w, None, time_left)
-        bound = math.nextafter(math.fsum(each.bounds) / len(each.bounds), math.inf)
-        return OracleTotal(
-            each.planes.mean(axis=0), float(each.losses.mean()), math.nextafter(bound, math.inf)
         )
 
     def energy(self, w: FloatArray, graph: int) -> AugmentedEnergy:

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from gapcut.engines import OutOfTime
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import ProblemName
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
 from gapcut.typing import FloatArray

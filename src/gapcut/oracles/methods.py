@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.engines import OutOfTime
+from gapcut.engines import Deadline, OutOfTime
 from gapcut.inference import METHODS, Energy, solve
-from gapcut.inference.clock import Deadline
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
 from gapcut.problem import LearningProblem
 

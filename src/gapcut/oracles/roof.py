@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from gapcut import _core
-from gapcut.engines import OutOfTime
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import ProblemName
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
 from gapcut.problem import LearningProblem

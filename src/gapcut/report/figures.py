@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gapcut.certificates import Record
 from gapcut.files import write_atomically
-from gapcut.learners.base import Record
 from gapcut.report.tables import Scores
 from gapcut.typing import AnyArray, FloatArray
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from gapcut.engines import Deadline
 from gapcut.inference import Energy
-from gapcut.inference.clock import Deadline
 from gapcut.inference.methods.exact import toulbar2
 from tiny_energies import INF, KINDS, disjoint_union, minimum, random_graph, start, tiny_energy
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 from gapcut.inference.methods.auto import auto
-from gapcut.inference.methods.base import Clock, Method
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import exact
@@ -16,6 +16,10 @@ from gapcut.inference.methods.icm import icm
 from gapcut.inference.methods.linear_program import ilp, lp
 from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.trws import trws
+from gapcut.inference.solution import Found
+
+Method: TypeAlias = Callable[..., Found]
+"""``method(energy: Energy, clock: Deadline, *, setting=default, ...) -> Found``; settings are keyword-only."""
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -47,4 +51,4 @@ def find_method(name: str, settings: Iterable[str]) -> Method:
     return run
 
 
-__all__ = ["METHODS", "Clock", "Method", "find_method"]
+__all__ = ["METHODS", "Method", "find_method"]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.external import SolverDied
-from gapcut.inference.methods.base import Clock
+from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
-from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.expansion import expansion
+from gapcut.inference.methods.icm import icm, improve
 from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
 from gapcut.inference.methods.parts import Known, is_closed, refine, share_of
 from gapcut.inference.methods.trws import run_trws
@@ -40,7 +43,7 @@ MESSAGE_SHARE, LABELING_SHARE = 0.5, 0.4
 """Of the time left: what message passing may take at most, and then each method that only seeks labelings."""
 
 
-def auto(energy: Energy, clock: Clock, *, tolerance: float = TOLERANCE, effort: float = 1.0) -> Found:
+def auto(energy: Energy, clock: Deadline, *, tolerance: float = TOLERANCE, effort: float = 1.0) -> Found:
     """Stops as soon as the gap is closed; the best labeling and the best bound of all that ran.
 
     1. TRW-S on every component, ICM from its labeling (forests and isolated nodes end exactly here).
@@ -81,7 +84,7 @@ class _Limits:
         return int(self.effort * NODES)
 
 
-def _messages(energy: Energy, clock: Clock, tolerance: float) -> Known:
+def _messages(energy: Energy, clock: Deadline, tolerance: float) -> Known:
     result = run_trws(energy, clock, tolerance=tolerance)
     labels = np.asarray(result.labels, dtype=np.int64)
     known = Known(labels, energy.energy(labels), float(result.bound))
@@ -90,29 +93,27 @@ def _messages(energy: Energy, clock: Clock, tolerance: float) -> Known:
     return _polish(energy, known, labels, clock)
 
 
-def _seek_labelings(energy: Energy, known: Known, clock: Clock) -> Known:
-    """Methods that look for labelings only; their bounds count as well."""
-    from gapcut.inference.methods import METHODS  # it holds this method, so not before it is complete
-
-    runs: list[tuple[str, dict[str, int]]] = [("icm", {}), ("bp", {"max_sweeps": 50, "patience": 5})]
+def _seek_labelings(energy: Energy, known: Known, clock: Deadline) -> Known:
+    """Methods that seek labelings only; their bounds count as well."""
+    runs: list[Callable[[Energy, Deadline], Found]] = [icm, partial(bp, max_sweeps=50, patience=5)]
     if not energy.n_cliques:
-        runs.insert(1, ("expansion", {}))
-    for name, settings in runs:
-        if name not in METHODS or clock.left == 0.0 or is_closed(energy, known):
-            continue
+        runs.insert(1, expansion)
+    for run in runs:
+        if clock.left == 0.0 or is_closed(energy, known):
+            break
         turn = Deadline(share_of(clock, LABELING_SHARE))
-        found = METHODS[name](energy, turn, **settings)
+        found = run(energy, turn)
         labels = np.asarray(found.labels, dtype=np.int64)
         known = _polish(energy, known.better(energy, labels, found.bound), labels, turn)
     return known
 
 
-def _polish(energy: Energy, known: Known, labels: IntArray, clock: Clock) -> Known:
+def _polish(energy: Energy, known: Known, labels: IntArray, clock: Deadline) -> Known:
     polished, _ = improve(energy, clock, labels)
     return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf)
 
 
-def _search(energy: Energy, known: Known, clock: Clock, limits: _Limits | None) -> tuple[Known, bool]:
+def _search(energy: Energy, known: Known, clock: Deadline, limits: _Limits | None) -> tuple[Known, bool]:
     """One part, by the fittest exact method there is; whether time ended the search."""
     if energy.log_labelings() <= math.log(ENUMERATE):
         found = brute(energy, clock)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from gapcut import _core
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.solution import Found
 
 
 def bp(
     energy: Energy,
-    clock: Clock,
+    clock: Deadline,
     *,
     max_sweeps: int = 200,
     damping: float = 0.3,

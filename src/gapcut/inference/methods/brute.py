@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.solution import Found
 from gapcut.typing import FloatArray, IntArray
 
@@ -15,7 +15,7 @@ MOST_LABELINGS = 2e6
 UNIT_ROUNDOFF = 2.0**-53
 
 
-def brute(energy: Energy, clock: Clock) -> Found:
+def brute(energy: Energy, clock: Deadline) -> Found:
     """Enumerate; refused above two million labelings. The bound is the minimum less what rounding may add."""
     count = math.exp(energy.log_labelings())
     if count > MOST_LABELINGS * (1 + 1e-9):
@@ -36,7 +36,7 @@ def brute(energy: Energy, clock: Clock) -> Found:
     return Found(labels, float(lower.min()))
 
 
-def _all_energies(energy: Energy, clock: Clock) -> tuple[FloatArray, FloatArray, bool]:
+def _all_energies(energy: Energy, clock: Deadline) -> tuple[FloatArray, FloatArray, bool]:
     """(labelings,) energies and sums of magnitudes of their terms, last node fastest; whether time ran
     out."""
     totals, magnitudes = np.zeros(1), np.zeros(1)

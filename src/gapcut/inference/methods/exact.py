@@ -6,16 +6,16 @@ import importlib.util
 
 import numpy as np
 
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.external import run_child
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.parts import Known, solve_parts
 from gapcut.inference.packing import lower_sum
 from gapcut.inference.shifted import Integers, integers, shifted
 from gapcut.inference.solution import Found
 
 
-def exact(energy: Energy, clock: Clock, *, reduce: bool = True) -> Found:
+def exact(energy: Energy, clock: Deadline, *, reduce: bool = True) -> Found:
     """TRW-S and ICM, then toulbar2 on what is open, in a child process with our own wall clock.
 
     Needs pytoulbar2: ``pip install 'gapcut[exact]'``. Costs go over as integers, rounded down at a stated scale,
@@ -32,7 +32,9 @@ def has_toulbar2() -> bool:
     return importlib.util.find_spec("pytoulbar2") is not None
 
 
-def toulbar2(energy: Energy, known: Known, clock: Clock, backtracks: int | None = None) -> tuple[Known, bool]:
+def toulbar2(
+    energy: Energy, known: Known, clock: Deadline, backtracks: int | None = None
+) -> tuple[Known, bool]:
     """Solve one component; whether time or ``backtracks`` ended the search. It looks only for labelings that are
     better than the known one, so finding none proves that one."""
     terms = shifted(energy, known.value)

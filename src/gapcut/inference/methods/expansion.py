@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gapcut import _core
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.trws import run_trws
 from gapcut.inference.persistency import refuse_cliques
@@ -22,7 +21,7 @@ SHARE = 0.4
 
 
 def expansion(
-    energy: Energy, clock: Clock, *, start: Any = None, proposals: Any = None, max_rounds: int = 100
+    energy: Energy, clock: Deadline, *, start: Any = None, proposals: Any = None, max_rounds: int = 100
 ) -> Found:
     """Moves in which each node keeps its label or takes another: the energy never rises.
 
@@ -49,7 +48,7 @@ def expansion(
 
 
 def move(
-    energy: Energy, clock: Clock, labels: Int32Array, proposals: Sequence[Int32Array], max_rounds: int
+    energy: Energy, clock: Deadline, labels: Int32Array, proposals: Sequence[Int32Array], max_rounds: int
 ) -> tuple[Int32Array, bool]:
     """Labels after fusion with every proposal, then expansions; and whether time ran out before it ended."""
     rows = np.ascontiguousarray(proposals, dtype=np.int32).reshape(len(proposals), energy.n_nodes)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from gapcut import _core
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.solution import Found
 from gapcut.typing import Int32Array
 
 
-def icm(energy: Energy, clock: Clock, *, start: Any = None) -> Found:
+def icm(energy: Energy, clock: Deadline, *, start: Any = None) -> Found:
     """Improve ``start`` ((V,) labels; by default the unary minima) node by node until no node can be
     improved."""
     labels, stopped = improve(energy, clock, energy.native.unary_labels() if start is None else start)
     return Found(labels, energy.independent_bound(), stopped)
 
 
-def improve(energy: Energy, clock: Clock, labels: Any) -> tuple[Int32Array, bool]:
+def improve(energy: Energy, clock: Deadline, labels: Any) -> tuple[Int32Array, bool]:
     """Labels after ICM, and whether time ran out before it ended."""
     start = energy.check_labels(labels)
     if energy.n_cliques:

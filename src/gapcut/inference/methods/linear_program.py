@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gapcut import _core
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.external import run_child
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.parts import Known, solve_parts
 from gapcut.inference.packing import lower_sum
@@ -33,7 +33,7 @@ GAP_TOLERANCE, COST_TOLERANCE = 1e-6, 1e-7
 every node, edge and clique has marginals that sum to one, so reduced costs can hide this much each."""
 
 
-def lp(energy: Energy, clock: Clock) -> Found:
+def lp(energy: Energy, clock: Deadline) -> Found:
     """The linear program over the local polytope (factor marginals that agree on every node).
 
     The bound is recomputed in float64 from the solver's dual solution, as a reparametrisation, so the solver is
@@ -55,14 +55,14 @@ def lp(energy: Energy, clock: Clock) -> Found:
     return Found(reduced.labels(labels), reduced.bound(bounds), out_of_time)
 
 
-def ilp(energy: Energy, clock: Clock, *, reduce: bool = True) -> Found:
+def ilp(energy: Energy, clock: Deadline, *, reduce: bool = True) -> Found:
     """TRW-S and ICM, then the integer program on what is open (cliques by clique indicators), as in Li and Huber 2017.
 
     The bound is the solver's dual bound, less what its tolerances may hide. ``reduce=False`` leaves out dead-end
     elimination.
     """
 
-    def heavy(part: Energy, known: Known, left: Clock) -> tuple[Known, bool]:
+    def heavy(part: Energy, known: Known, left: Deadline) -> tuple[Known, bool]:
         refuse_large(part, "ilp", "auto")
         return integer_program(part, known, left)
 
@@ -79,7 +79,7 @@ def refuse_large(energy: Energy, method: str, other: str) -> None:
 
 
 def integer_program(
-    energy: Energy, known: Known, clock: Clock, nodes: int | None = None
+    energy: Energy, known: Known, clock: Deadline, nodes: int | None = None
 ) -> tuple[Known, bool]:
     """Solve one component; whether time or ``nodes`` of the search tree ended the search."""
     terms = shifted(energy, known.value)
@@ -102,7 +102,7 @@ def integer_program(
     return known.better(energy, labels, bound), answer["status"] == "stopped"
 
 
-def _relaxation(energy: Energy, clock: Clock) -> tuple[Known, bool]:
+def _relaxation(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
     labels = np.asarray(energy.native.unary_labels(), dtype=np.int64)
     known = Known(labels, energy.energy(labels), energy.independent_bound())
     terms = shifted(energy, np.inf)
@@ -129,7 +129,7 @@ def _round(energy: Energy, x: FloatArray) -> IntArray:
 
 
 def _run(
-    energy: Energy, terms: Shifted, clock: Clock, integer: bool, nodes: int | None = None
+    energy: Energy, terms: Shifted, clock: Deadline, integer: bool, nodes: int | None = None
 ) -> tuple[dict[str, Any] | None, float]:
     """The solver's answer (None: killed), and what its costs were multiplied with."""
     costs = np.concatenate([entries for _, entries in terms.terms])

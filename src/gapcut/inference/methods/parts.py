@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gapcut.inference.clock import Deadline
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.trws import run_trws
 from gapcut.inference.reduction import reduce_energy
@@ -42,11 +41,11 @@ class Known:
         return dataclasses.replace(known, labels=labels, value=value) if value < self.value else known
 
 
-Heavy: TypeAlias = Callable[[Energy, Known, Clock], tuple[Known, bool]]
+Heavy: TypeAlias = Callable[[Energy, Known, Deadline], tuple[Known, bool]]
 """A solver of one part: what is known after it, and whether time ran out."""
 
 
-def solve_parts(energy: Energy, clock: Clock, heavy: Heavy, reduce: bool = True) -> Found:
+def solve_parts(energy: Energy, clock: Deadline, heavy: Heavy, reduce: bool = True) -> Found:
     """Message passing on the whole; if the gap stays open, :func:`refine`."""
     share = FIRST_SHARE if enough_time(energy, clock, 1 - FIRST_SHARE) else 1.0
     known, _ = first_known(energy, Deadline(share_of(clock, share)))
@@ -55,7 +54,7 @@ def solve_parts(energy: Energy, clock: Clock, heavy: Heavy, reduce: bool = True)
     return refine(energy, known, clock, heavy, reduce)
 
 
-def refine(energy: Energy, known: Known, clock: Clock, heavy: Heavy, reduce: bool = True) -> Found:
+def refine(energy: Energy, known: Known, clock: Deadline, heavy: Heavy, reduce: bool = True) -> Found:
     """Reduce, get a labeling and bound of every part, then ``heavy`` on those still open, small ones first. Never
     worse than what is known."""
     if not enough_time(energy, clock):
@@ -80,12 +79,12 @@ def refine(energy: Energy, known: Known, clock: Clock, heavy: Heavy, reduce: boo
     return Found(known.labels, known.bound, out_of_time)
 
 
-def share_of(clock: Clock, share: float) -> float | None:
+def share_of(clock: Deadline, share: float) -> float | None:
     """That part of the seconds left."""
     return None if clock.left is None else share * clock.left
 
 
-def enough_time(energy: Energy, clock: Clock, share: float = 1.0) -> bool:
+def enough_time(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
     """Whether, in this share of the time left, it is worth while to begin with something that copies the energy."""
     terms = energy.n_nodes + energy.n_edges + energy.n_cliques
     needed = SECONDS_PER_TERM * terms + SECONDS_PER_ENTRY * energy.n_entries()
@@ -97,7 +96,7 @@ def is_closed(energy: Energy, known: Known) -> bool:
     return known.bound == np.inf or closed(energy, known.labels, known.value, known.bound)
 
 
-def first_known(energy: Energy, clock: Clock) -> tuple[Known, bool]:
+def first_known(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
     """TRW-S, then ICM from its labeling unless its gap is closed; whether time ran out."""
     result = run_trws(energy, clock)
     labels = np.asarray(result.labels, dtype=np.int64)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.persistency import RoofDual, persistency, refuse_cliques
@@ -16,7 +16,7 @@ from gapcut.typing import Int32Array
 
 
 def qpbo(
-    energy: Energy, clock: Clock, *, start: Any = None, improve_rounds: int = 20, random_state: int = 0
+    energy: Energy, clock: Deadline, *, start: Any = None, improve_rounds: int = 20, random_state: int = 0
 ) -> Found:
     """Bound and persistent labels by roof duality; exact where every node gets a label, as in submodular energies.
 
@@ -54,7 +54,7 @@ def _better(energy: Energy, a: Int32Array, b: Int32Array) -> Int32Array:
 
 
 def _let_loose(
-    energy: Energy, clock: Clock, labels: Int32Array, dual: RoofDual, bound: float, rounds: int, seed: int
+    energy: Energy, clock: Deadline, labels: Int32Array, dual: RoofDual, bound: float, rounds: int, seed: int
 ) -> tuple[Int32Array, bool]:
     """Fusion with random flips of unlabelled nodes; the energy never rises."""
     labels, stopped = improve(energy, clock, labels)

@@ -11,14 +11,14 @@ import math
 import numpy as np
 
 from gapcut import _core
+from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods.base import Clock
 from gapcut.inference.solution import TOLERANCE, Found
 
 
 def trws(
     energy: Energy,
-    clock: Clock,
+    clock: Deadline,
     *,
     max_sweeps: int = 1000,
     tolerance: float = TOLERANCE,
@@ -44,7 +44,7 @@ def trws(
 
 def run_trws(
     energy: Energy,
-    clock: Clock,
+    clock: Deadline,
     max_sweeps: int = 1000,
     tolerance: float = TOLERANCE,
     patience: int = 10,

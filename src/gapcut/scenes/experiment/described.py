@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import gapcut
 from gapcut.scenes.adjacency import adjacency, edge_features, segment_shapes
 from gapcut.scenes.bridges import Bridge, bridge_specs, make_bridge
 from gapcut.scenes.experiment.point_features import shape_values, shot_values
@@ -21,6 +20,7 @@ from gapcut.scenes.experiment.store import Arrays, bridge_digest, digest, kept, 
 from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import FloatArray, IntArray
+from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
 _SCANS, _DESCRIPTIONS = 1, 6  # a new number where code gives other results: old files are left alone
@@ -65,7 +65,7 @@ def _bridge(number: int, seed: int) -> Bridge:
 
 
 def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
-    return digest("scan", _SCANS, gapcut.__version__, bridge_digest(bridge), seed, asdict(scanner))
+    return digest("scan", _SCANS, __version__, bridge_digest(bridge), seed, asdict(scanner))
 
 
 def _scan(bridge: Bridge, key: str, seed: int, scanner: ScannerSettings, cache: Path | None) -> Scan:
@@ -119,7 +119,7 @@ def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | 
     bridge = _bridge(number, seed)
     scan_key = _scan_key(bridge, seed, settings.scanner)
     key = digest(
-        *("description", _DESCRIPTIONS, gapcut.__version__, scan_key, number, seed),
+        *("description", _DESCRIPTIONS, __version__, scan_key, number, seed),
         *(settings.tolerance, settings.per_part, settings.extra, settings.shot_radius, settings.shape_radii),
     )
     path = None if cache is None else cache / f"described-{bridge.name}-{key}.npz"

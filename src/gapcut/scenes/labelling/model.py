@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gapcut import __version__
 from gapcut.estimator import StructuredSVM
+from gapcut.files import ModelFileError, blame, read_container, write_container
 from gapcut.inference import Solution, solve
-from gapcut.model.container import ModelFileError, read_container, write_container
-from gapcut.model.storage import blame
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
@@ -23,6 +21,7 @@ from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.trees import TreeForest
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, Int32Array, IntArray
+from gapcut.version import __version__
 
 _KIND, _FORMAT = "scenes", 1
 _FOREST, _LEARNER = "forest.", "learner."

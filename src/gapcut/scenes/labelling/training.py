@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
+from gapcut.certificates import Callback
 from gapcut.data import GraphSet
 from gapcut.engines import thread_count
 from gapcut.estimator import StructuredSVM
-from gapcut.learners.base import Callback
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
 from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_distribution, scan_graph
