@@ -18,7 +18,7 @@ from gapcut.datasets import load_tables, make_scenes
 from gapcut.engines import OutOfTime
 from gapcut.features import FeaturePipeline
 from gapcut.learners import CuttingPlane, Limits
-from gapcut.learners.qp import DualAscent, QPResult, qp_solver
+from gapcut.learners.qp import DualAscent, PlaneProgram, QPResult, qp_solver
 from gapcut.oracles import CutOracle, OracleTotal
 from gapcut.problem import LearningProblem, learning_problem
 from gapcut.typing import FloatArray
@@ -62,9 +62,8 @@ def solve(
 ) -> tuple[float, QPResult | None]:
     start = time.perf_counter()
     try:
-        result = qp_solver(name).solve(
-            planes, losses, problem.C, problem.lower, problem.upper, tolerance=tolerance, time_left=limit
-        )
+        program = PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper)
+        result = qp_solver(name).solve(program, tolerance=tolerance, time_left=limit)
     except OutOfTime:
         result = None
     return time.perf_counter() - start, result
@@ -95,7 +94,7 @@ def main() -> None:
             base = seconds if name == "dual" else base
             gap = "time out" if result is None else f"{result.gap / (result.value + result.gap):.1e}"
             print(f"{len(losses):6d} {name:>9} {seconds:9.4f} {gap:>9} {seconds / base:8.1f}")
-        fine = DualAscent().solve(planes, losses, problem.C, problem.lower, problem.upper)
+        fine = DualAscent().solve(PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper))
         print(f"{len(losses):6d} {'dual 1e-9':>9} gap {fine.gap / (fine.value + fine.gap):.1e}")
 
 

@@ -27,8 +27,8 @@ from workloads import load
 from gapcut import Graph, GraphSet
 from gapcut.engines import peak_memory_mb
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.base import Session
 from gapcut.learners.primal_dual import Steps
-from gapcut.learners.session import Session
 from gapcut.oracles import CutOracle
 from gapcut.problem import LearningProblem, learning_problem
 
@@ -103,18 +103,18 @@ def _parts(edges: int, seed: int, repeat: int) -> tuple[float, ...]:
     oracle = CutOracle(problem, n_threads=1)
     steps = Steps(PrimalDual(n_threads=1), problem, oracle)
     relaxation = steps.relaxation
-    relaxation.advance(60, None)
-    w, labels = problem.clamp(relaxation.weights()), relaxation.labels()
+    relaxation.state.advance(60)
+    w, labels = problem.clamp(relaxation.state.weights()), relaxation.labels()
     session = Session(problem, oracle, Limits(gap=1e-2))
     session.offer_primal(w, relaxation.total(w, None))
     times = (
-        median_of(lambda: relaxation.advance(4, None), repeat) / 4,
+        median_of(lambda: relaxation.state.advance(4), repeat) / 4,
         median_of(lambda: relaxation.slack(w, None), repeat),
         median_of(lambda: oracle.total(w), 1),
         median_of(lambda: relaxation.total(w, None), repeat),
         median_of(lambda: steps._repaired(session, labels), 1),
     )
-    return edges * relaxation.active_pairs, oracle.statistics(w)["arcs"], *times
+    return edges * relaxation.state.active_pairs, oracle.statistics(w)["arcs"], *times
 
 
 def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float, out: object) -> None:

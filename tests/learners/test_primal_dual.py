@@ -9,8 +9,8 @@ import pytest
 
 from gapcut import Graph, GraphSet, _core
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.base import Session
 from gapcut.learners.primal_dual import Steps
-from gapcut.learners.session import Session
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
 from optimum import enumerated_optimum, objective
@@ -251,7 +251,7 @@ def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
     for _ in range(200):
         problem, _, _ = tiny_problem(rng, n_graphs=2, C=float(rng.choice([0.1, 1.0, 100.0])))
         oracle = CutOracle(problem)
-        relaxation = oracle.relaxation(PrimalDual().native(), problem.C, 1)
+        relaxation = oracle.relaxation(PrimalDual().native(), 1)
         relaxation.state.advance(int(rng.choice([1, 7, 400])))
         reached = problem.clamp(relaxation.state.weights())
         for w in (reached, problem.clamp(rng.normal(size=problem.dim) * 3.0)):
@@ -278,7 +278,7 @@ def test_a_split_of_another_problem_is_refused():
     for _ in range(20):
         first, _, _ = tiny_problem(rng)
         second, _, _ = tiny_problem(rng, n_graphs=3)
-        state = CutOracle(first).relaxation(PrimalDual().native(), first.C, 1).state
+        state = CutOracle(first).relaxation(PrimalDual().native(), 1).state
         state.advance(3)
         if first.n_labels != second.n_labels or (
             state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]

@@ -13,21 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapcut.engines import OutOfTime
-from gapcut.learners.qp import DualAscent, InteriorPoint, QPResult, qp_solver
+from gapcut.learners.qp import DualAscent, InteriorPoint, PlaneProgram, QPResult, QPSolver, qp_solver
 
 KINDS = ["random", "nearly dependent", "duplicates and ties", "zero planes", "all clipped", "no losses"]
 
 
-@dataclass
-class Instance:
-    planes: np.ndarray
-    losses: np.ndarray
-    C: float
-    lower: np.ndarray
-    upper: np.ndarray
-
-    def solve(self, solver: object, **options: object) -> QPResult:
-        return solver.solve(self.planes, self.losses, self.C, self.lower, self.upper, **options)  # type: ignore[attr-defined]
+@dataclass(frozen=True, eq=False)
+class Instance(PlaneProgram):
+    def solve(self, solver: QPSolver, **options: object) -> QPResult:
+        return solver.solve(self, **options)  # type: ignore[arg-type]
 
     def values(self, alpha: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Weights, primal value at them, dual value: computed here, by the definitions."""

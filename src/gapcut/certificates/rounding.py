@@ -17,10 +17,10 @@ SMALLEST = 2.0**-1074
 def gamma(operations: float) -> float:
     """``n u / (1 - n u)``, inf if n u >= 1.
 
-    n roundings change a sum by at most this share of its absolute terms.
+    n roundings change a sum by at most this fraction of its absolute terms.
     """
-    share = operations * UNIT
-    return share / (1.0 - share) if share < 1.0 else math.inf
+    product = operations * UNIT
+    return product / (1.0 - product) if product < 1.0 else math.inf
 
 
 def up(value: float) -> float:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from gapcut import _core
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 OutOfTime = _core.Interrupted
 """Raised by work that was given ``time_left`` seconds and did not end within them."""
@@ -39,6 +45,21 @@ def thread_count(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
+def each(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> list[Result]:
+    """``work`` done on every item, in threads; results in the order of the items, the same for any number of threads.
+
+    After an error or Ctrl-C no further item is begun.
+    """
+    if n_threads <= 1 or len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
+        try:
+            return list(pool.map(work, items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
 def peak_memory_mb() -> float:
     """Largest resident memory of this process so far, in MiB; NaN where the system does not tell."""
     try:
@@ -49,4 +70,4 @@ def peak_memory_mb() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-__all__ = ["Deadline", "OutOfTime", "peak_memory_mb", "thread_count"]
+__all__ = ["Deadline", "OutOfTime", "each", "peak_memory_mb", "thread_count"]

@@ -52,16 +52,3 @@ def closed(energy: Energy, labels: IntArray | Int32Array, value: float, bound: f
     if value == np.inf:
         return bound == np.inf
     return bool(value - bound <= TOLERANCE * np.abs(energy.terms(labels)).sum())
-
-
-def solution(energy: Energy, found: Found, seconds: float) -> Solution:
-    """Judge what a method found; the energy is recomputed here, whatever the method believed."""
-    labels = np.asarray(found.labels, dtype=np.int64)
-    value = energy.energy(labels)
-    labels.setflags(write=False)
-    if found.bound == np.inf:
-        return Solution(labels, np.inf, np.inf, 0.0, "infeasible", seconds)
-    status: Status = "stopped" if found.out_of_time else "feasible"
-    if closed(energy, labels, value, found.bound):
-        status = "optimal"
-    return Solution(labels, value, found.bound, value - found.bound, status, seconds)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gapcut.engines import Deadline, thread_count
+import numpy as np
+
+from gapcut.engines import Deadline, each, thread_count
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods import find_method
-from gapcut.inference.solution import Solution, solution
+from gapcut.inference.methods import METHODS, Method
+from gapcut.inference.solution import Found, Solution, Status, closed
 
 
 def solve(energy: Energy, method: str = "auto", time_limit: float | None = None, **settings: Any) -> Solution:
@@ -24,10 +26,10 @@ def solve(energy: Energy, method: str = "auto", time_limit: float | None = None,
     labeling and bound so far are returned; the tables are read and copied in any case. ``settings`` are the
     method's own, see its docstring. ``ValueError`` for an unknown method or setting.
     """
-    run = find_method(method, settings)
+    run = _find_method(method, settings)
     clock = Deadline(_check_limit(time_limit))
     found = run(_check_energy(energy), clock, **settings)
-    return solution(energy, found, clock.seconds)
+    return _judged(energy, found, clock.seconds)
 
 
 def solve_many(
@@ -42,23 +44,29 @@ def solve_many(
     ``n_threads`` as scikit-learn's ``n_jobs`` (-1: all cores). ``time_limit`` is for all together: energies
     whose turn comes later get what is left of it, at the least the labeling and bound a method makes at once.
     """
-    run = find_method(method, settings)
+    run = _find_method(method, settings)
     whole = Deadline(_check_limit(time_limit))
     energies = [_check_energy(energy) for energy in energies]
 
     def one(energy: Energy) -> Solution:
         clock = Deadline(whole.left)
-        return solution(energy, run(energy, clock, **settings), clock.seconds)
+        return _judged(energy, run(energy, clock, **settings), clock.seconds)
 
-    workers = min(thread_count(n_threads), max(1, len(energies)))
-    if workers == 1:
-        return [one(energy) for energy in energies]
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            return list(pool.map(one, energies))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # those that run end, the others never start
-            raise
+    return each(one, energies, thread_count(n_threads))
+
+
+def _find_method(name: str, settings: Iterable[str]) -> Method:
+    """The named method; ``ValueError`` if it does not exist or does not know one of the settings."""
+    if name not in METHODS:
+        raise ValueError(f"unknown method {name!r}: use one of {', '.join(METHODS)}")
+    run = METHODS[name]
+    known = [p.name for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for setting in settings:
+        if setting not in known:
+            raise ValueError(
+                f"method {name!r} has no setting {setting!r}: it has {', '.join(known) or 'none'}"
+            )
+    return run
 
 
 def _check_energy(energy: Energy) -> Energy:
@@ -71,3 +79,16 @@ def _check_limit(time_limit: float | None) -> float | None:
     if time_limit is not None and not (time_limit >= 0 and not math.isnan(time_limit)):
         raise ValueError(f"time_limit must be a number of seconds >= 0, or None, got {time_limit}")
     return time_limit
+
+
+def _judged(energy: Energy, found: Found, seconds: float) -> Solution:
+    """Judge what a method found; the energy is recomputed here, whatever the method believed."""
+    labels = np.asarray(found.labels, dtype=np.int64)
+    value = energy.energy(labels)
+    labels.setflags(write=False)
+    if found.bound == np.inf:
+        return Solution(labels, np.inf, np.inf, 0.0, "infeasible", seconds)
+    status: Status = "stopped" if found.out_of_time else "feasible"
+    if closed(energy, labels, value, found.bound):
+        status = "optimal"
+    return Solution(labels, value, found.bound, value - found.bound, status, seconds)

@@ -1,16 +1,21 @@
-"""What all learners share: what they can do, when they stop, what they return."""
+"""What all learners share: when they stop, the clock, bounds and history of a run, what they can do and return."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from gapcut.certificates import Callback, Certificate, Record
-from gapcut.oracles.base import Oracle
+from gapcut.certificates import Bounds, Callback, Certificate, Record, Status
+from gapcut.engines import Deadline, OutOfTime
+from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
+
+_SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
+_OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,12 @@ class Limits:
     eps: float | None = None
     max_passes: int | None = None
     time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.eps is not None and not self.eps > 0.0:
+            raise ValueError(
+                f"eps={self.eps!r} must be positive: it is the stop eta - xi <= eps of Algorithm 1"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +62,136 @@ class LearnResult:
     warm_start: Callable[[], WarmStart] | None = None
 
 
+@dataclass
+class Session:
+    """One run of one learner. ``passes`` and ``calls`` are counted by the learner."""
+
+    problem: LearningProblem
+    oracle: Oracle
+    limits: Limits
+    callback: Callback | None = None
+    passes: int = 0
+    calls: int = 0
+    history: list[Record] = field(default_factory=list)
+    seconds_before: float = 0.0
+    """Of the run before it was resumed."""
+    ended: str = ""
+    """Why the run ended before its target: advice for the user; empty while it goes on or when the target
+    is met.
+    """
+    impossible: list[int] = field(default_factory=list)
+    """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
+
+    def __post_init__(self) -> None:
+        self.clock = Deadline(self.limits.time_limit)
+        self.bounds = Bounds(self.problem)
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of the whole run."""
+        return self.seconds_before + self.clock.seconds
+
+    @property
+    def target_met(self) -> bool:
+        return self.bounds.relative_gap <= self.limits.gap
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another pass is needed and may start."""
+        return not self.target_met and self.within_limits()
+
+    def within_limits(self) -> bool:
+        """Whether another pass may start; notes the reason if not."""
+        if self.ended:
+            return False
+        if self.limits.max_passes is not None and self.passes >= self.limits.max_passes:
+            self.ended = f"stopped after max_passes={self.limits.max_passes}: raise it, or accept the gap"
+        elif self.clock.left == 0.0:
+            self.ended = _OUT_OF_TIME
+        return not self.ended
+
+    def full_pass(self, w: FloatArray) -> OracleTotal:
+        """All graphs at ``w``, counted, and the upper bound it proves."""
+        total = self.oracle.total(w, self.clock.left)
+        self.passes += 1
+        self.calls += self.problem.n_graphs
+        self.offer_primal(w, total)
+        return total
+
+    def offer_primal(self, w: FloatArray, total: OracleTotal) -> None:
+        """The upper bound of a pass at ``w``, and what its planes say about an inexact oracle."""
+        self.bounds.offer_primal(w, total.slack(w, self.oracle.exact))
+        if self.oracle.exact:
+            return
+        shown = 0.5 * float(w @ w) + self.problem.C * total.violation(w)
+        if shown < self.bounds.lower * (1.0 - _SLIP):
+            self.note_impossible()
+        if (
+            not self.bounds.bounded
+            and not self.ended
+            and shown - self.bounds.lower <= self.limits.gap * shown
+        ):
+            self.ended = "the gap that the oracle's own labelings show met its target, which proves nothing"
+
+    def note_impossible(self) -> None:
+        """The oracle missed a more violated plane in this pass."""
+        if not self.impossible or self.impossible[-1] != self.passes:
+            self.impossible.append(self.passes)
+
+    def record(self, planes: int) -> None:
+        """Note the state after a pass and tell the callback."""
+        bounds = self.bounds
+        entry = Record(
+            self.passes, self.seconds, self.calls, bounds.lower, bounds.upper, bounds.nonzero, planes
+        )
+        self.history.append(entry)
+        if self.callback is not None and self.callback(entry):
+            self.ended = "stopped by the callback: the best model so far is kept"
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Work that may be cut off by the time limit or by Ctrl-C; what was proven before stays."""
+        try:
+            yield
+        except OutOfTime:
+            self.ended = _OUT_OF_TIME
+        except KeyboardInterrupt:
+            self.ended = "stopped by the user: the best model so far is kept"
+
+    def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
+        """``certified``: whether the target was met; by default whether the relative gap is."""
+        bounds = self.bounds
+        certified = self.target_met if certified is None else certified
+        status: Status = "certified" if certified else "stopped"
+        message = f"proven within {bounds.relative_gap:.2%} of the optimum" if certified else self.ended
+        if not bounds.bounded:
+            status = "uncertified"
+            advice = (
+                "the oracle proves no bound: use oracle='cut', or another one with bounds, for a certificate"
+            )
+            message = f"{advice} ({self.ended})" if self.ended else advice
+        elif not certified:
+            message = f"{message} (relative gap {bounds.relative_gap:.2%})"
+        if self.impossible:
+            message += (
+                f"; impossible violation in {len(self.impossible)} of {self.passes} passes, first in pass "
+                f"{self.impossible[0]}: the oracle's labelings were less violated than known ones"
+            )
+        proof = Certificate(
+            problem=self.oracle.solves,
+            lower=bounds.lower if self.oracle.feasible else Bounds(self.problem).lower,
+            upper=bounds.upper,
+            rounding=bounds.rounding,
+            oracle_calls=self.calls,
+            passes=self.passes,
+            status=status,
+            iteration_bound=iteration_bound,
+        )
+        return LearnResult(
+            bounds.weights, proof, tuple(self.history), message=message, impossible=len(self.impossible)
+        )
+
+
 class Learner(ABC):
     """A value with settings that can minimise a learning problem."""
 
@@ -67,6 +208,9 @@ class Learner(ABC):
     """Whether a run can be kept on disk and resumed."""
 
     @abstractmethod
+    def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        """:meth:`run` within a session."""
+
     def run(
         self,
         problem: LearningProblem,
@@ -79,6 +223,7 @@ class Learner(ABC):
 
         ``start``: where an earlier run ended; bounds are proven anew. Learners without iterates to carry ignore it.
         """
+        return self.learn(Session(problem, oracle, limits, callback), start)
 
     def path(
         self,

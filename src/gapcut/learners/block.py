@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut import _core
-from gapcut.certificates import Callback
 from gapcut.certificates.rounding import gamma
-from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
-from gapcut.learners.session import Session
-from gapcut.oracles.base import Oracle, OracleTotal
+from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
+from gapcut.oracles.base import OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -51,15 +49,8 @@ class Block(Learner):
         if self.inner is not None and not 0.0 < self.inner < 1.0:
             raise ValueError(f"inner={self.inner!r} must lie in (0, 1)")
 
-    def run(
-        self,
-        problem: LearningProblem,
-        oracle: Oracle,
-        limits: Limits,
-        callback: Callback | None = None,
-        start: WarmStart | None = None,
-    ) -> LearnResult:
-        session = Session(problem, oracle, limits, callback)
+    def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        oracle = session.oracle
         steady = oracle.exact and oracle.solves == "relaxed binary"
         stabilisation, inner = _STEADY if steady else _BOLD
         progress = _Progress(
@@ -67,7 +58,7 @@ class Block(Learner):
             inner if self.inner is None else self.inner,
         )
         with session.guard():
-            while not session.target_met and session.within_limits():
+            while session.goes_on:
                 self._one_pass(session, progress)
         return session.result()
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from gapcut.certificates import Record
 from gapcut.files import write_atomically
-from gapcut.learners.session import Session
+from gapcut.learners.base import Session
 
 _FORMAT = 2
 

@@ -7,11 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from gapcut.certificates import Callback, iteration_bound
-from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
-from gapcut.learners.qp import QPSolver, qp_solver
-from gapcut.learners.session import Session
-from gapcut.oracles.base import Oracle
+from gapcut.certificates import iteration_bound
+from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
+from gapcut.learners.qp import PlaneProgram, QPSolver, qp_solver
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -39,20 +37,8 @@ class CuttingPlane(Learner):
     def __post_init__(self) -> None:
         qp_solver(self.qp)
 
-    def run(
-        self,
-        problem: LearningProblem,
-        oracle: Oracle,
-        limits: Limits,
-        callback: Callback | None = None,
-        start: WarmStart | None = None,
-    ) -> LearnResult:
-        if limits.eps is not None and not limits.eps > 0.0:
-            raise ValueError(
-                f"eps={limits.eps!r} must be positive: it is the stop eta - xi <= eps of Algorithm 1"
-            )
-        session = Session(problem, oracle, limits, callback)
-        working_set = WorkingSet(problem, qp_solver(self.qp), self.qp_tolerance)
+    def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        working_set = WorkingSet(session.problem, qp_solver(self.qp), self.qp_tolerance)
         with session.guard():
             while not working_set.finished and session.within_limits():
                 one_pass(session, working_set)
@@ -132,17 +118,9 @@ class WorkingSet:
         if self.count == 0:
             return
         problem = self.problem
+        program = PlaneProgram(self.planes, self.losses, problem.C, problem.lower, problem.upper)
         start = np.concatenate([self.alpha, np.zeros(self.count - len(self.alpha))])
-        result = self.solver.solve(
-            self.planes,
-            self.losses,
-            problem.C,
-            problem.lower,
-            problem.upper,
-            start=start,
-            tolerance=self.tolerance,
-            time_left=time_left,
-        )
+        result = self.solver.solve(program, start, self.tolerance, time_left)
         self.alpha, self.weights = result.alpha, result.weights
         slacks = self._slack(self.planes, self.losses)
         self.xi = max(0.0, float(slacks.max()))

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.certificates import Callback
-from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
-from gapcut.learners.session import Session
-from gapcut.learners.sweeps import Average, ExactPasses, batches, line_search
-from gapcut.oracles.base import Oracle, OraclePlanes
+from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
+from gapcut.learners.sweeps import Average, batches, line_search, sweep_and_certify
+from gapcut.oracles.base import OraclePlanes
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -40,36 +38,21 @@ class FrankWolfe(Learner):
         if self.batch < 1:
             raise ValueError(f"batch={self.batch!r} must be at least 1 graph")
 
-    def run(
-        self,
-        problem: LearningProblem,
-        oracle: Oracle,
-        limits: Limits,
-        callback: Callback | None = None,
-        start: WarmStart | None = None,
-    ) -> LearnResult:
-        session = Session(problem, oracle, limits, callback)
-        point = BlockDual(problem)
-        average = Average(problem.dim + 1)
+    def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        point, average = BlockDual(session.problem), Average(session.problem.dim + 1)
+        rng = np.random.default_rng(self.seed)
         with session.guard():
-            self._walk(session, point, average)
+            sweep_and_certify(
+                session,
+                lambda: self._sweep(session, point, average, rng),
+                lambda: self._certify(session, point, average),
+            )
         point.offer(session)  # what was reached when a limit or Ctrl-C cut a sweep short
         _offer_average(session, point, average)
         return session.result()
 
-    def _walk(self, session: Session, point: BlockDual, average: Average) -> None:
-        rng, schedule, sweeps = np.random.default_rng(self.seed), ExactPasses(), 0
-        while not session.target_met and session.within_limits():
-            estimate = self._sweep(session, point, average, rng)
-            sweeps += 1
-            point.offer(session)
-            session.record(session.problem.n_graphs)
-            promising = estimate <= session.limits.gap * abs(point.value)
-            if schedule.is_due(sweeps, promising) and not session.target_met and session.within_limits():
-                self._certify(session, point, average)
-
-    def _sweep(self, session: Session, point: BlockDual, average: Average, rng: np.random.Generator) -> float:
-        """One step a graph; returns the sum of the block gaps met on the way, an estimate of the gap."""
+    def _sweep(self, session: Session, point: BlockDual, average: Average, rng: np.random.Generator) -> bool:
+        """One step a graph; whether the sum of the block gaps met, an estimate of the gap, meets the target."""
         estimate = 0.0
         for graphs in batches(rng, session.problem.n_graphs, self.batch):
             weights = point.weights
@@ -80,7 +63,9 @@ class FrankWolfe(Learner):
             if self.averaging:
                 average.add(point.total, average.updates + 1.0)
         session.passes += 1
-        return estimate
+        point.offer(session)
+        session.record(session.problem.n_graphs)
+        return estimate <= session.limits.gap * abs(point.value)
 
     def _certify(self, session: Session, point: BlockDual, average: Average) -> None:
         """Both bounds at the model, and a step for every graph towards the planes found there."""

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from gapcut import _core
 from gapcut.certificates import Callback
-from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
+from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
 from gapcut.learners.cutting_plane import WorkingSet, one_pass
-from gapcut.learners.qp import qp_solver
-from gapcut.learners.session import Session
+from gapcut.learners.qp import PlaneProgram, qp_solver
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -108,18 +107,11 @@ class PrimalDual(Learner):
         settings.diagonal = self.metric == "diagonal"
         return settings
 
-    def run(
-        self,
-        problem: LearningProblem,
-        oracle: Oracle,
-        limits: Limits,
-        callback: Callback | None = None,
-        start: WarmStart | None = None,
-    ) -> LearnResult:
-        steps = Steps(self, problem, oracle)
+    def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        steps = Steps(self, session.problem, session.oracle)
         if start is not None:
             steps.start_from(start)
-        return self._learn(steps, oracle, limits, callback)
+        return self._go_on(session, steps)
 
     def path(
         self,
@@ -134,25 +126,24 @@ class PrimalDual(Learner):
         steps = Steps(self, problem, oracle)
         for C in C_values:
             steps.set_trade_off(C)
-            yield self._learn(steps, oracle, limits, callback)
+            yield self._go_on(Session(steps.problem, oracle, limits, callback), steps)
 
-    def _learn(self, steps: Steps, oracle: Oracle, limits: Limits, callback: Callback | None) -> LearnResult:
-        """Go on from where ``steps`` are, at their C."""
-        session = Session(steps.problem, oracle, limits, callback)
+    def _go_on(self, session: Session, steps: Steps) -> LearnResult:
+        """From where ``steps`` are, at their C."""
         file = None if self.checkpoint is None else Checkpoint(self.checkpoint, self._identity(steps.problem))
         with session.guard():
             if file is not None and file.path.exists():
                 steps.resume(session, file)
-            while not session.target_met and not steps.stalled and session.within_limits():
+            while not steps.stalled and session.goes_on:
                 steps.advance(session)
                 steps.certify(session)
                 if file is not None and not session.target_met and file.age >= self.checkpoint_seconds:
                     file.write(session, *steps.snapshot())
-            while not session.target_met and session.within_limits():
+            while session.goes_on:
                 one_pass(session, steps.working_set)
         if file is not None and session.target_met:
             file.path.unlink(missing_ok=True)
-        elif file is not None and steps.relaxation.iterations:
+        elif file is not None and steps.state.iterations:
             file.write(session, *steps.snapshot())
         return replace(session.result(), warm_start=steps.warm_start)
 
@@ -214,48 +205,49 @@ class Steps:
 
     def __init__(self, settings: PrimalDual, problem: LearningProblem, oracle: Oracle) -> None:
         self.settings = settings
-        self.relaxation = oracle.relaxation(settings.native(), problem.C, settings.n_threads)
+        self.relaxation = oracle.relaxation(settings.native(), settings.n_threads)
+        self.state = self.relaxation.state
         self._begin(problem)
 
     def _begin(self, problem: LearningProblem) -> None:
         self.problem = problem
-        self.schedule = CertificateSchedule(start=self.relaxation.iterations)
+        self.schedule = CertificateSchedule(start=self.state.iterations)
         self.working_set = WorkingSet(problem, qp_solver("dual"), 1e-9)
         self.best: RelaxedPoint | None = None
         self.out_of_range = False
 
     def set_trade_off(self, C: float) -> None:
         """Another C from the iterates reached."""
-        self.relaxation.set_trade_off(C)
+        self.state.set_trade_off(C)
         self._begin(self.problem.with_C(C))
 
     def warm_start(self) -> WarmStart:
         """A copy of the iterates."""
-        return WarmStart(self.problem.fingerprint, self.relaxation.snapshot())
+        return WarmStart(self.problem.fingerprint, dict(self.state.snapshot()))
 
     def start_from(self, start: WarmStart) -> None:
         """The iterates of another run, at this problem's C; left as they are where data differ."""
         if start.fingerprint == self.problem.fingerprint:
-            self.relaxation.restore(start.arrays)
-            self.relaxation.set_trade_off(self.problem.C)
-            self.schedule = CertificateSchedule(start=self.relaxation.iterations, due=0)
+            self.state.restore(dict(start.arrays))
+            self.state.set_trade_off(self.problem.C)
+            self.schedule = CertificateSchedule(start=self.state.iterations, due=0)
 
     def advance(self, session: Session) -> None:
         due = self.schedule.start + self.schedule.due
         try:
-            self.relaxation.advance(max(0, due - self.relaxation.iterations), session.clock.left)
+            self.state.advance(max(0, due - self.state.iterations), session.clock.left)
         except (ValueError, ArithmeticError):  # features beyond the range of the metric
             self.out_of_range = True
 
     @property
     def stalled(self) -> bool:
-        return self.out_of_range or self.schedule.stalled(self.relaxation.iterations)
+        return self.out_of_range or self.schedule.stalled(self.state.iterations)
 
     def certify(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
         bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
-        now = self.relaxation.iterations - schedule.start
-        weights, labels = self.relaxation.weights(), self.relaxation.labels()
+        now = self.state.iterations - schedule.start
+        weights, labels = self.state.weights(), self.relaxation.labels()
         if self.out_of_range or not (np.isfinite(weights).all() and np.isfinite(labels).all()):
             self.out_of_range = True  # features too large for single precision: the planes go on
             return
@@ -273,12 +265,13 @@ class Steps:
         schedule.last_upper = bounds.upper
         schedule.gaps.append(bounds.upper - (self.best or reached).value)
         schedule.next(now, wait)
-        session.record(self.relaxation.active_pairs)
+        session.record(self.state.active_pairs)
 
     def _oracle_decides(self, gap: float, target: float) -> bool:
         if self.settings.always_cut:
             return True
-        return target < gap <= CUT_WITHIN * target and self.relaxation.cut_arcs <= CUT_ARCS
+        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
+        return target < gap <= CUT_WITHIN * target and largest * self.state.active_pairs <= CUT_ARCS
 
     def prove_upper(self, session: Session, weights: FloatArray) -> None:
         """The upper end from the oracle, started from the multipliers."""
@@ -303,7 +296,7 @@ class Steps:
             return False
         upper, target = session.bounds.upper, session.limits.gap
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        due = self.relaxation.iterations - self.schedule.start >= self.schedule.repair_due
+        due = self.state.iterations - self.schedule.start >= self.schedule.repair_due
         return gap < 18.0 * target or settled or due
 
     def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
@@ -327,15 +320,15 @@ class Steps:
     def _repaired(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
-        return self.relaxation.repair(labels, self.settings.repair_sweeps, least_gain, seed, left)
+        sweeps = self.settings.repair_sweeps
+        return self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""
         problem = self.problem
         planes, losses = np.stack([one.plane, two.plane]), np.array([one.loss, two.loss])
-        solved = qp_solver("dual").solve(
-            planes, losses, problem.C, problem.lower, problem.upper, tolerance=1e-6, time_left=left
-        )
+        program = PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper)
+        solved = qp_solver("dual").solve(program, tolerance=1e-6, time_left=left)
         mass = solved.alpha / problem.C
         if mass.sum() < 0.5:  # the true labels would prove more than both
             return (one if one.value > two.value else two).labels
@@ -344,7 +337,7 @@ class Steps:
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and plain numbers from which :meth:`resume` goes on."""
-        arrays = self.relaxation.snapshot()
+        arrays = dict(self.state.snapshot())
         if self.best is not None:
             arrays["best_labels"] = self.best.labels
         return arrays, asdict(self.schedule)
@@ -357,7 +350,7 @@ class Steps:
         arrays, numbers = file.read(session)
         try:
             weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
-            self.relaxation.restore(arrays)
+            self.state.restore(arrays)
             self.schedule = CertificateSchedule(**numbers)
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.certificates import Callback
-from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
-from gapcut.learners.session import Session
-from gapcut.learners.sweeps import Average, ExactPasses, batches, line_search
-from gapcut.oracles.base import Oracle
+from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
+from gapcut.learners.sweeps import Average, batches, line_search, sweep_and_certify
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -42,47 +39,31 @@ class Subgradient(Learner):
         if not self.first > 0.0:
             raise ValueError(f"first={self.first!r} must be positive: it is the length of the first step")
 
-    def run(
-        self,
-        problem: LearningProblem,
-        oracle: Oracle,
-        limits: Limits,
-        callback: Callback | None = None,
-        start: WarmStart | None = None,
-    ) -> LearnResult:
-        session = Session(problem, oracle, limits, callback)
+    def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        iterates = _Iterates(self, session)
         with session.guard():
-            _Walk(self, session).run()
+            sweep_and_certify(session, iterates.sweep, iterates.certify)
         return session.result()
 
 
-class _Walk:
+class _Iterates:
     """The state of one run: the weights, their average, and the dual point that the sweeps make."""
 
     def __init__(self, learner: Subgradient, session: Session) -> None:
         problem = session.problem
         self.learner, self.session, self.problem = learner, session, problem
+        self.rng = np.random.default_rng(learner.seed)
         self.weights = problem.clamp(np.zeros(problem.dim))
         self.average = Average(problem.dim)
         self.dual = SweepDual(problem)
         self.start: float | None = None
         self.steps = 0
 
-    def run(self) -> None:
-        session, schedule, sweeps = self.session, ExactPasses(), 0
-        rng = np.random.default_rng(self.learner.seed)
-        while not session.target_met and session.within_limits():
-            self._sweep(rng)
-            sweeps += 1
-            session.record(self.dual.sweeps)
-            if schedule.is_due(sweeps, False) and not session.target_met and session.within_limits():
-                self._certify()
-
-    def _sweep(self, rng: np.random.Generator) -> None:
-        """One step a batch."""
+    def sweep(self) -> bool:
+        """One step a batch; nothing tells whether the target is near."""
         session, n = self.session, self.problem.n_graphs
         plane, loss = np.zeros(self.problem.dim), 0.0
-        for graphs in batches(rng, n, self.learner.batch):
+        for graphs in batches(self.rng, n, self.learner.batch):
             found = session.oracle.evaluate(self.weights, graphs, session.clock.left)
             session.calls += len(graphs)
             plane += found.planes.sum(axis=0)
@@ -90,6 +71,8 @@ class _Walk:
             self._step(found.planes.mean(axis=0))
         session.passes += 1
         self.dual.add(session, plane / n, loss / n)
+        session.record(self.dual.sweeps)
+        return False
 
     def _step(self, plane: FloatArray) -> None:
         C = self.problem.C
@@ -102,7 +85,7 @@ class _Walk:
         if self.learner.averaging:
             self.average.add(self.weights, float(self.steps))
 
-    def _certify(self) -> None:
+    def certify(self) -> None:
         """Upper bound at the model; the planes found there are one more sweep's."""
         weights = self.problem.clamp(self.average.value) if self.learner.averaging else self.weights
         total = self.session.full_pass(weights)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from gapcut.learners.base import Session
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
+
+_GROWTH = 1.3
 
 _MOST_STEPS = 60
 """Of a line search; bisection alone would have pinned the step to double precision by then."""
@@ -22,21 +25,18 @@ def batches(rng: np.random.Generator, n_graphs: int, size: int) -> Iterator[list
         yield order[start : start + size].tolist()
 
 
-@dataclass
-class ExactPasses:
-    """Due at sweeps 1, 2, 3, 4, 6, 8, 11, ...: each ``growth`` times as late as the last, so that
-    they take a fixed share of the run. A sweep that looks good enough may ask for one at once.
+def sweep_and_certify(session: Session, sweep: Callable[[], bool], certify: Callable[[], None]) -> None:
+    """Sweeps until the target is met or a limit comes; exact passes after sweeps 1, 2, 3, 4, 6, 8, 11, ..., each 1.3
+    times as late as the last, so that they take a fixed part of the run, and where a sweep returns that it looks
+    good enough.
     """
-
-    growth: float = 1.3
-    due: int = 1
-
-    def is_due(self, sweeps: int, promising: bool) -> bool:
-        """Whether to certify after this many sweeps; if so the next date is set."""
-        if sweeps < self.due and not promising:
-            return False
-        self.due = math.ceil(self.growth * sweeps + 0.5) if sweeps > 1 else 2
-        return True
+    due, sweeps = 1, 0
+    while session.goes_on:
+        promising = sweep()
+        sweeps += 1
+        if (promising or sweeps >= due) and session.goes_on:
+            due = math.ceil(_GROWTH * sweeps + 0.5) if sweeps > 1 else 2
+            certify()
 
 
 @dataclass
@@ -58,9 +58,9 @@ class Average:
     def add(self, vector: FloatArray, weight: float) -> None:
         """Takes ``vector`` in with ``weight > 0``; the first one replaces the zero at the start."""
         self.mass += weight
-        share = weight / self.mass
-        self.value *= 1.0 - share
-        self.value += share * vector
+        step = weight / self.mass
+        self.value *= 1.0 - step
+        self.value += step * vector
         self.updates += 1
 
 

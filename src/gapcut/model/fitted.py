@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from gapcut.certificates import Certificate, Record
 from gapcut.data import Graph
+from gapcut.engines import each
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, Solution, model_energy, solve
 from gapcut.model.labels import LabelCoder
@@ -76,11 +76,4 @@ class FittedModel:
 
     def infer_all(self, graphs: Sequence[Graph], method: str = "auto", threads: int = 1) -> list[Solution]:
         """:meth:`infer` on several graphs; the same for any number of threads."""
-        if threads <= 1 or len(graphs) < 2:
-            return [self.infer(g, method) for g in graphs]
-        with ThreadPoolExecutor(min(threads, len(graphs))) as pool:
-            try:
-                return list(pool.map(lambda g: self.infer(g, method), graphs))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for the rest
-                raise
+        return each(lambda graph: self.infer(graph, method), graphs, threads)

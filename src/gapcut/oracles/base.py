@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,69 +77,51 @@ class OraclePlanes:
         return OracleTotal(self.planes.mean(axis=0), float(self.losses.mean()), bound)
 
 
-class Relaxation(Protocol):
-    """A convex relaxation of all inner maxima, which makes learning one saddle-point problem in the weights, the
-    relaxed labels (and label pairs) and the multipliers of their coupling; holds the iterates of a first-order method.
+class Relaxation:
+    """The convex relaxation of all inner maxima that an oracle solves exactly: with it, learning is one saddle-point
+    problem in the weights, the relaxed labels (and label pairs) and the multipliers of their coupling.
 
-    Nothing certifies but ``slack`` and ``plane``, and both hold whatever the iterates are.
+    ``state`` holds the iterates of a first-order method. It proves nothing; :meth:`slack` and :meth:`plane` do, and
+    both hold whatever the iterates are.
     """
 
-    @property
-    def iterations(self) -> int:
-        """Made so far."""
-        ...
-
-    @property
-    def active_pairs(self) -> int:
-        """Label pairs that have weight."""
-        ...
-
-    @property
-    def cut_arcs(self) -> int:
-        """Arcs of the largest graph's network in an exact pass."""
-        ...
-
-    def set_trade_off(self, C: float) -> None:
-        """Another C from the iterates reached."""
-        ...
-
-    def advance(self, iterations: int, time_left: float | None) -> None:
-        """Raises ``OutOfTime`` between iterations; ValueError or ArithmeticError where features are out of range."""
-        ...
-
-    def weights(self) -> FloatArray:
-        """(dim,) the primal iterate."""
-        ...
+    def __init__(
+        self, oracle: Oracle, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int
+    ) -> None:
+        self._oracle, self._core, self._threads = oracle, problem.core, n_threads
+        box = problem.core, problem.lower, problem.upper
+        self.state = _core.PrimalDual(*box, problem.C, settings, n_threads)
+        self._repair = _core.Repair(*box, n_threads)
 
     def labels(self) -> NDArray[np.float32]:
         """(N, K) the relaxed labels, in [0, 1]."""
-        ...
+        return self.state.labels(self._core)
 
-    def slack(self, w: FloatArray, time_left: float | None) -> SlackBound:
-        """Bound of the mean slack at ``w`` from the multipliers."""
-        ...
+    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
+        """Bound of the mean slack at ``w`` from the multipliers, in one pass over the arcs."""
+        bound, rounding = self.state.slack_bound(self._core, w, self._threads, time_left)
+        return SlackBound(bound, bound, rounding)
 
-    def total(self, w: FloatArray, time_left: float | None) -> OracleTotal:
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
         """The oracle's own pass at ``w``, started from the multipliers; its value does not depend on them."""
-        ...
+        return self._oracle.total(w, time_left, self.state)
 
-    def plane(self, labels: NDArray[np.float32], time_left: float | None) -> tuple[FloatArray, float]:
-        """Mean plane (dim,) and mean loss of relaxed labels: a mixture of planes of labelings."""
-        ...
+    def plane(self, labels: NDArray[np.float32], time_left: float | None = None) -> tuple[FloatArray, float]:
+        """Mean plane (dim,) and mean loss of relaxed labels: the average over their threshold labelings."""
+        plane, loss = _core.relaxed_plane(self._core, labels, self._threads, time_left)
+        return plane, loss
 
     def repair(
-        self, labels: NDArray[np.float32], sweeps: int, least_gain: float, seed: int, time_left: float | None
+        self,
+        labels: NDArray[np.float32],
+        C: float,
+        sweeps: int,
+        least_gain: float,
+        seed: int,
+        time_left: float | None,
     ) -> NDArray[np.float32]:
         """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``."""
-        ...
-
-    def snapshot(self) -> dict[str, AnyArray]:
-        """A copy of the iterates."""
-        ...
-
-    def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Raises ValueError if the snapshot does not fit the problem."""
-        ...
+        return self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
 
 
 class Oracle(ABC):
@@ -163,11 +145,16 @@ class Oracle(ABC):
         Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
         """
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """Solve all graphs and return means, the same bits for any number of threads."""
+    def total(
+        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
+    ) -> OracleTotal:
+        """Solve all graphs and return means, the same bits for any number of threads.
+
+        ``start``: iterates of the oracle's relaxation near ``w``, which may save work; the value does not depend on it.
+        """
         return self.evaluate(w, None, time_left).mean()
 
-    def relaxation(self, settings: _core.PrimalDualSettings, C: float, n_threads: int) -> Relaxation:
+    def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
         """The relaxation that this oracle solves exactly, for first-order learning. ValueError where it has none."""
         raise ValueError(
             f"learner='primal-dual' is not compatible with {type(self).__name__}: it needs an oracle with a relaxation"
@@ -188,8 +175,10 @@ class NativeOracle(Oracle):
         weights = np.ascontiguousarray(w, dtype=np.float64)
         return OraclePlanes(*self._native.evaluate(weights, indices, time_left))
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        return OracleTotal(*self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left)[:3])
+    def total(
+        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
+    ) -> OracleTotal:
+        return OracleTotal(*self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left))
 
     def _labelings(self, w: FloatArray) -> list[AnyArray]:
         """What was found at ``w``, flat, one array a graph."""

@@ -1,17 +1,13 @@
-"""The exact oracle of the relaxed binary problem, one min cut a graph, and its relaxation, which is tight."""
+"""The exact oracle of the relaxed binary problem, one min cut a graph."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, SlackBound
+from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, Relaxation
 from gapcut.problem import LearningProblem
-from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
+from gapcut.typing import FloatArray, Int32Array, IntArray
 
 
 class CutOracle(NativeOracle):
@@ -44,14 +40,12 @@ class CutOracle(NativeOracle):
     def total(
         self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
     ) -> OracleTotal:
-        """``start`` holds the arc multipliers of an iteration near these weights: they leave little for the flow to do,
-        and change nothing of the answer's value.
-        """
+        """``start`` holds multipliers near the best ones for these weights: they leave little for the flow to do."""
         return OracleTotal(*self._cuts.total(np.ascontiguousarray(w, dtype=np.float64), time_left, start)[:3])
 
-    def relaxation(self, settings: _core.PrimalDualSettings, C: float, n_threads: int) -> CutRelaxation:
-        """Shares of labels and of label pairs in [0, 1], coupled arc by arc; graphs must have no cliques."""
-        return CutRelaxation(self, self._problem, settings, C, n_threads)
+    def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
+        """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
+        return Relaxation(self, self._problem, settings, n_threads)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
@@ -66,72 +60,3 @@ class CutOracle(NativeOracle):
         """The min cuts that one graph takes at ``w``, side by side: ``excess`` (n,) (positive: from the source),
         ``arcs`` (m, 2), capacities ``forward`` (m,) and ``backward`` (m,). Input for a comparison of max-flow codes."""
         return self._cuts.core_network(np.ascontiguousarray(w, dtype=np.float64), graph)
-
-
-class CutRelaxation:
-    """:class:`gapcut.oracles.base.Relaxation` of the min cut: iterates in the core, in float32.
-
-    Multipliers are the shares that the two arcs of a label pair have in its gain (``cpp/include/gapcut/learn/``).
-    """
-
-    def __init__(
-        self,
-        oracle: CutOracle,
-        problem: LearningProblem,
-        settings: _core.PrimalDualSettings,
-        C: float,
-        n_threads: int,
-    ) -> None:
-        self._oracle, self._core, self._threads, self._C = oracle, problem.core, n_threads, C
-        box = problem.core, problem.lower, problem.upper
-        self.state = _core.PrimalDual(*box, C, settings, n_threads)
-        self._repair = _core.Repair(*box, n_threads)
-
-    @property
-    def iterations(self) -> int:
-        return self.state.iterations
-
-    @property
-    def active_pairs(self) -> int:
-        return self.state.active_pairs
-
-    @property
-    def cut_arcs(self) -> int:
-        return int(np.diff(self._core.edge_offset).max(initial=0)) * self.active_pairs
-
-    def set_trade_off(self, C: float) -> None:
-        self._C = C
-        self.state.set_trade_off(C)
-
-    def advance(self, iterations: int, time_left: float | None) -> None:
-        self.state.advance(iterations, time_left)
-
-    def weights(self) -> FloatArray:
-        return self.state.weights()
-
-    def labels(self) -> NDArray[np.float32]:
-        return self.state.labels(self._core)
-
-    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
-        """One pass over the shares of the arcs, whatever the cut would have to do."""
-        bound, rounding = self.state.slack_bound(self._core, w, self._threads, time_left)
-        return SlackBound(bound, bound, rounding)
-
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        return self._oracle.total(w, time_left, self.state)
-
-    def plane(self, labels: NDArray[np.float32], time_left: float | None = None) -> tuple[FloatArray, float]:
-        """The threshold labelings of relaxed labels average to this plane."""
-        plane, loss = _core.relaxed_plane(self._core, labels, self._threads, time_left)
-        return plane, loss
-
-    def repair(
-        self, labels: NDArray[np.float32], sweeps: int, least_gain: float, seed: int, time_left: float | None
-    ) -> NDArray[np.float32]:
-        return self._repair.run(self._core, labels, self._C, sweeps, least_gain, seed, time_left)
-
-    def snapshot(self) -> dict[str, AnyArray]:
-        return dict(self.state.snapshot())
-
-    def restore(self, arrays: Mapping[str, Any]) -> None:
-        self.state.restore(dict(arrays))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from gapcut import _core
-from gapcut.engines import Deadline, OutOfTime
+from gapcut.engines import Deadline, OutOfTime, each
 from gapcut.oracles.base import Oracle, OraclePlanes
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
@@ -72,11 +71,7 @@ class LoopedOracle(Oracle):
             return self.answer(graph, self.energy(weights, graph), clock)
 
         chosen = range(self._problem.n_graphs) if graphs is None else [int(g) for g in graphs]
-        if self._threads == 1 or len(chosen) == 1:
-            found = [one(graph) for graph in chosen]
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                found = list(pool.map(one, chosen))
+        found = each(one, chosen, self._threads)
         return OraclePlanes(
             np.array([a.plane for a in found]).reshape(len(found), self._problem.dim),
             np.array([a.loss for a in found]),

@@ -14,9 +14,9 @@ from gapcut.typing import FloatArray
 
 
 class LpOracle(LoopedOracle):
-    """``max`` over the local polytope: shares of labels that add up to one, shares of label pairs that agree.
+    """``max`` over the local polytope: marginals of labels that add up to one, those of label pairs that agree.
 
-    Solved by HiGHS, which knows only tolerances; so both ends are made anew: the shares are moved into the
+    Solved by HiGHS, which knows only tolerances; so both ends are made anew: the marginals are moved into the
     polytope, and the bound comes from reparametrising the energy with the multipliers, which is valid
     whatever they are (Werner 2007). Certifies the LP-relaxed problem; the upper end also holds for the one-hot
     one. Slow: V K + E K^2 variables a graph.
@@ -40,7 +40,7 @@ Messages = tuple[FloatArray, FloatArray]
 
 
 def _solve(energy: AugmentedEnergy, clock: Deadline) -> tuple[FloatArray, FloatArray, Messages]:
-    """Shares of labels and of label pairs inside the polytope, and multipliers of the agreement."""
+    """Marginals of labels and of label pairs inside the polytope, and multipliers of their agreement."""
     from scipy.optimize import linprog  # slow to import, and few need it
 
     n_nodes, n_labels = energy.unary.shape
@@ -60,12 +60,12 @@ def _solve(energy: AugmentedEnergy, clock: Deadline) -> tuple[FloatArray, FloatA
     z /= z.sum(axis=1, keepdims=True)
     pairs = np.clip(result.x[n_nodes * n_labels :].reshape(n_edges, n_labels, n_labels), 0.0, 1.0)
     multipliers = result.eqlin.marginals[n_nodes:].reshape(2, n_edges, n_labels)
-    shares = _agreeing(pairs, z[energy.edges[:, 0]], z[energy.edges[:, 1]])
-    return np.ascontiguousarray(z), shares, (multipliers[0], multipliers[1])
+    pairs = _agreeing(pairs, z[energy.edges[:, 0]], z[energy.edges[:, 1]])
+    return np.ascontiguousarray(z), pairs, (multipliers[0], multipliers[1])
 
 
 def _constraints(energy: AugmentedEnergy) -> sp.csr_array:
-    """Rows: one a node (shares add up to 1); one an edge and label of the tail, then of the head."""
+    """Rows: one a node (marginals add up to 1); one an edge and label of the tail, then of the head."""
     n_nodes, n_labels = energy.unary.shape
     n_edges, tail, head = len(energy.edges), energy.edges[:, 0], energy.edges[:, 1]
     eye, ones = sp.eye_array(n_labels), np.ones((1, n_labels))

@@ -20,7 +20,7 @@ class RoofOracle(LoopedOracle):
     """Independent indicators in {0, 1/2, 1} by roof duality, for pairwise weights of any sign; uncertified.
 
     Indicators that roof duality leaves open are 1/2, with the soft loss ``rho/(2|V|) |y - z|``. ``rule`` is the
-    share of a label pair of which both ends are open: ``"product"`` 1/4; ``"score"`` 1/2 where the score
+    marginal of a label pair of which both ends are open: ``"product"`` 1/4; ``"score"`` 1/2 where the score
     ``w^{kl}.phi`` is positive, else 0 (the optimum of the linear program behind roof duality); ``"energy"`` the
     same with the opposite sign, as the rounding rule is printed in the literature. The bound of roof duality
     says nothing about the one-hot problem, so none is reported. Products are the mean over independent
@@ -41,7 +41,7 @@ class RoofOracle(LoopedOracle):
     def answer(self, graph: int, energy: AugmentedEnergy, clock: Deadline) -> Answer:
         """One roof dual over all indicators of the graph."""
         z = self.half_labels(energy, clock)
-        plane, loss = self._graphs.fractional_plane(graph, z, self._pair_shares(energy, z))
+        plane, loss = self._graphs.fractional_plane(graph, z, self._pair_marginals(energy, z))
         return Answer(plane, loss)
 
     def half_labels(self, energy: AugmentedEnergy, clock: Deadline) -> FloatArray:
@@ -60,7 +60,7 @@ class RoofOracle(LoopedOracle):
             raise OutOfTime
         return np.where(labels < 0, 0.5, labels).reshape(energy.unary.shape).astype(np.float64)
 
-    def _pair_shares(self, energy: AugmentedEnergy, z: FloatArray) -> FloatArray | None:
+    def _pair_marginals(self, energy: AugmentedEnergy, z: FloatArray) -> FloatArray | None:
         """(E, K, K) where the rule is not the product; None where it is."""
         if self._rule == "product" or not len(energy.edges):
             return None

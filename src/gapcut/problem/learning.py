@@ -6,16 +6,13 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gapcut import _core
+from gapcut.data import Graph
 from gapcut.problem.packing import pack
 from gapcut.typing import AnyArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from gapcut.data import Graph
 
 
 @dataclass(frozen=True)
@@ -62,11 +59,6 @@ class LearningProblem:
         """``max_w w'x - 1/2 |w|^2`` over the box, attained at ``clamp(x)``."""
         w = self.clamp(x)
         return float(w @ x - 0.5 * (w @ w))
-
-    @property
-    def has_cliques(self) -> bool:
-        """Whether there are terms over more than two nodes."""
-        return bool(self.core.cliques)
 
     def expand(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``; see also :meth:`clique_weights`."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from gapcut import _core
+from gapcut.data import Graph
 from gapcut.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from gapcut.data import Graph
 
 
 def pack(

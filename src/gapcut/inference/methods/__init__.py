@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -37,18 +36,4 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
-def find_method(name: str, settings: Iterable[str]) -> Method:
-    """The named method; ``ValueError`` if it does not exist or does not know one of the settings."""
-    if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}: use one of {', '.join(METHODS)}")
-    run = METHODS[name]
-    known = [p.name for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for setting in settings:
-        if setting not in known:
-            raise ValueError(
-                f"method {name!r} has no setting {setting!r}: it has {', '.join(known) or 'none'}"
-            )
-    return run
-
-
-__all__ = ["METHODS", "Method", "find_method"]
+__all__ = ["METHODS", "Method"]
