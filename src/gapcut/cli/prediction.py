@@ -23,14 +23,16 @@ from gapcut.cli.show import (
 )
 from gapcut.data import GraphSet
 from gapcut.files import write_atomically
-from gapcut.inference import Solution
+from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
+from gapcut.model.declaration import summary
+from gapcut.model.parameters import Parameters
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 
 Inference = Annotated[
-    str | None,
-    Parameter(name="--inference", help="Method: auto, trws, exact, ilp, ...; default: the model's."),
+    MethodName | None,
+    Parameter(name="--inference", help=f"{summary(Parameters, 'inference')} Default: the model's."),
 ]
 
 
@@ -92,7 +94,7 @@ def score_solutions(svm: Machine, graphs: GraphSet, solutions: list[Solution]) -
     )
 
 
-def _load(path: Path, jobs: int, inference: str | None) -> Machine:
+def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
     svm = Machine.load(path)
     svm.set_params(n_jobs=jobs)
     if inference is not None:

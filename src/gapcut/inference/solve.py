@@ -10,11 +10,13 @@ from typing import Any
 from gapcut.engines import thread_count
 from gapcut.inference.clock import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods import find_method
+from gapcut.inference.methods import MethodName, find_method
 from gapcut.inference.solution import Solution, solution
 
 
-def solve(energy: Energy, method: str = "auto", time_limit: float | None = None, **settings: Any) -> Solution:
+def solve(
+    energy: Energy, method: MethodName = "auto", time_limit: float | None = None, **settings: Any
+) -> Solution:
     """Minimise an energy.
 
     ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and labeling),
@@ -33,7 +35,7 @@ def solve(energy: Energy, method: str = "auto", time_limit: float | None = None,
 
 def solve_many(
     energies: Sequence[Energy],
-    method: str = "auto",
+    method: MethodName = "auto",
     n_threads: int | None = 1,
     time_limit: float | None = None,
     **settings: Any,

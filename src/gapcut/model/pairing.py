@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
 import numpy as np
 import scipy.sparse as sp
 
 from gapcut.data import Graph
+from gapcut.model.parameters import LearnerName, Nonnegative, OracleName
 from gapcut.oracles.kinds import KINDS
 
-LEARNERS = ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")
-ORACLES = (*KINDS, "brute")
 CLIQUE_ORACLES = ("cut", "brute")
-AUTO = "auto"
+AUTO: Final = "auto"
 
 
-def oracle_for(graphs: Sequence[Graph], learner: str) -> str:
+def oracle_for(graphs: Sequence[Graph], learner: LearnerName) -> OracleName:
     """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle nor cliques, else ``cut``.
 
     The primal-dual learner works with ``cut`` only.
@@ -40,7 +39,7 @@ def all_forests(graphs: Sequence[Graph]) -> bool:
     return bool(len(edges) == n_nodes - components)
 
 
-def check_cliques(learner: str, oracle: str) -> None:
+def check_cliques(learner: LearnerName, oracle: OracleName) -> None:
     """Raises ValueError with the reason where the two do not take terms over three nodes and more."""
     if oracle not in CLIQUE_ORACLES:
         raise ValueError(
@@ -54,7 +53,7 @@ def check_cliques(learner: str, oracle: str) -> None:
         )
 
 
-def learner_for(learner: str, oracle: str, cliques: bool = False) -> str:
+def learner_for(learner: LearnerName, oracle: OracleName, cliques: bool = False) -> LearnerName:
     """What ``learner="auto"`` stands for: ``primal-dual`` with the cut, ``block`` with every other oracle and where the
     graphs have cliques.
     """
@@ -63,19 +62,19 @@ def learner_for(learner: str, oracle: str, cliques: bool = False) -> str:
     return "primal-dual" if oracle == "cut" and not cliques else "block"
 
 
-def sign_rule_for(nonnegative: Any, oracle: str) -> Any:
+def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
     """What ``nonnegative="auto"`` stands for: only oracles that need pairwise weights >= 0 get them."""
     if not (isinstance(nonnegative, str) and nonnegative == AUTO):
         return nonnegative
     return "none" if takes_any_sign(oracle) and oracle != "brute" else "pairwise"
 
 
-def takes_any_sign(oracle: str) -> bool:
+def takes_any_sign(oracle: OracleName) -> bool:
     """Whether pairwise weights may be negative."""
     return oracle not in KINDS or KINDS[oracle].any_sign
 
 
-def check_pair(learner: str, oracle: str, nonnegative: Any) -> None:
+def check_pair(learner: LearnerName, oracle: OracleName, nonnegative: Nonnegative) -> None:
     """Raises ValueError with the reason where the three do not go together."""
     if not takes_any_sign(oracle) and isinstance(nonnegative, str) and nonnegative == "none":
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from gapcut.inference.methods.auto import auto
 from gapcut.inference.methods.base import Clock, Method
@@ -32,6 +33,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
+MethodName: TypeAlias = Literal[
+    "auto", "bp", "brute", "exact", "expansion", "icm", "ilp", "lp", "qpbo", "trws"
+]
+
 
 def find_method(name: str, settings: Iterable[str]) -> Method:
     """The named method; ``ValueError`` if it does not exist or does not know one of the settings."""
@@ -47,4 +52,4 @@ def find_method(name: str, settings: Iterable[str]) -> Method:
     return run
 
 
-__all__ = ["METHODS", "Clock", "Method", "find_method"]
+__all__ = ["METHODS", "Clock", "Method", "MethodName", "find_method"]
