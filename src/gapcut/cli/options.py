@@ -34,10 +34,10 @@ Certified = Annotated[
 ]
 
 
-def option(parameter: str, name: str | None = None) -> Parameter:
+def option(parameter: str, name: str | None = None, more: str = "") -> Parameter:
     """The option of a parameter of :class:`gapcut.StructuredSVM`: its name and what it is for."""
     name = name or f"--{parameter.replace('_', '-')}"
-    return Parameter(name=name, help=summary(Parameters, parameter))
+    return Parameter(name=name, help=summary(Parameters, parameter) + more)
 
 
 Jobs = Annotated[int, option("n_jobs", "--jobs")]

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, read_graphs
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, option, read_graphs
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -25,15 +25,10 @@ from gapcut.data import GraphSet
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
-from gapcut.model.declaration import summary
-from gapcut.model.parameters import Parameters
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 
-Inference = Annotated[
-    MethodName | None,
-    Parameter(name="--inference", help=f"{summary(Parameters, 'inference')} Default: the model's."),
-]
+Inference = Annotated[MethodName | None, option("inference", more=" Default: the model's.")]
 
 
 def predict(

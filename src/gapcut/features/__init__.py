@@ -7,33 +7,21 @@ from gapcut.features.edge_scale import EdgeScaler
 from gapcut.features.incidence import Incidence, incidence_sums
 from gapcut.features.intercept import Intercept
 from gapcut.features.lift import SignLift
-from gapcut.features.pipeline import (
-    DegreeScale,
-    EdgeLift,
-    FeaturePipeline,
-    IncidenceScale,
-    NodeLift,
-    Standardize,
-)
+from gapcut.features.pipeline import FeaturePipeline
 from gapcut.features.standardize import NodeStandardizer
 from gapcut.features.stumps import QuantileStumps
 
 __all__ = [
     "CliqueColumns",
     "Columns",
-    "DegreeScale",
     "DegreeScaler",
-    "EdgeLift",
     "EdgeScaler",
     "FeaturePipeline",
     "Incidence",
-    "IncidenceScale",
     "Intercept",
-    "NodeLift",
     "NodeStandardizer",
     "QuantileStumps",
     "SignLift",
-    "Standardize",
     "Step",
     "incidence_sums",
 ]

@@ -33,6 +33,7 @@ class Range:
     holds: Callable[[float], bool]
 
 
+@cache
 def texts(declared: type) -> dict[str, str]:
     """What the docstring says about each parameter, in entries ``name: text``; their first lines stand alone."""
     entries = re.findall(r"^(\w+): (.*(?:\n    .*)*)", cleandoc(declared.__doc__ or ""), re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from gapcut.features import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
+from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
 from gapcut.inference import MethodName
 from gapcut.learners.base import Callback
 from gapcut.model.declaration import Range

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gapcut.features import EdgeLift
+from gapcut.features.pipeline import EdgeLift
 from gapcut.scenes.scanner import ScannerSettings
 
 
