@@ -8,8 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from gapcut.machine import Machine
-from gapcut.model.declaration import parameters_section
-from gapcut.model.parameters import Parameters
+from gapcut.parameters import Parameters, parameters_section
 
 
 class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]

@@ -22,10 +22,10 @@ from gapcut.inference import Energy, Solution
 from gapcut.learners.base import Record
 from gapcut.model.container import ModelFileError, write_container
 from gapcut.model.fitted import FittedModel
-from gapcut.model.parameters import Parameters
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
 from gapcut.model.training import build_problem, learn, learn_path, learn_warm, training_set
+from gapcut.parameters import Parameters
 from gapcut.typing import AnyArray, FloatArray
 
 

@@ -25,8 +25,7 @@ from gapcut.comparison import compare as run_comparison
 from gapcut.data import GraphSet
 from gapcut.inference import MethodName
 from gapcut.machine import Machine
-from gapcut.model.declaration import accepted
-from gapcut.model.parameters import Parameters
+from gapcut.parameters import Parameters, accepted
 from gapcut.report.comparison import comparison_figure
 from gapcut.report.figures import save_figure
 

@@ -10,10 +10,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from gapcut.data import GraphSet
-from gapcut.learners.base import Callback
 from gapcut.machine import Machine
-from gapcut.model.declaration import summary
-from gapcut.model.parameters import Parameters, SignRule
+from gapcut.parameters import Callback, Parameters, SignRule, summary
 
 DataPath = Annotated[
     Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gapcut.data import Graph
-from gapcut.model.declaration import accepted
 from gapcut.model.pairing import AUTO, all_forests, sign_rule_for
-from gapcut.model.parameters import LearnerName, OracleName, Parameters, SignRule
+from gapcut.parameters import LearnerName, OracleName, Parameters, SignRule, accepted
 
 _SIGNS: dict[str, SignRule] = {"signed": "none", "nonnegative": "pairwise"}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.model.parameters import Frozen, Nonnegative
+from gapcut.parameters import Frozen, Nonnegative
 from gapcut.typing import AnyArray, BoolArray, FloatArray
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from gapcut.data import Graph
-from gapcut.model.parameters import LearnerName, Nonnegative, OracleName
 from gapcut.oracles.kinds import KINDS
+from gapcut.parameters import LearnerName, Nonnegative, OracleName
 
 CLIQUE_ORACLES = ("cut", "brute")
 AUTO: Final = "auto"

@@ -11,9 +11,8 @@ import numpy as np
 from gapcut.data import Graph
 from gapcut.engines import thread_count
 from gapcut.learners.base import Limits
-from gapcut.model.declaration import accepted
 from gapcut.model.pairing import AUTO, check_cliques, check_pair, learner_for, oracle_for, sign_rule_for
-from gapcut.model.parameters import LearnerName, Parameters
+from gapcut.parameters import LearnerName, Parameters, accepted
 
 
 class Settings(Parameters):

@@ -20,11 +20,10 @@ import gapcut
 from gapcut import StructuredSVM
 from gapcut.inference import METHODS, MethodName
 from gapcut.machine import Machine
-from gapcut.model.declaration import accepted, allowed, summary, texts
-from gapcut.model.parameters import LearnerName, OracleName, Parameters
 from gapcut.model.settings import Settings
 from gapcut.model.training import make_learner
 from gapcut.oracles.kinds import KINDS
+from gapcut.parameters import LearnerName, OracleName, Parameters, accepted, allowed, summary, texts
 from sample_graphs import sample_graphs
 
 NAMES = [f.name for f in fields(Parameters)]

@@ -11,8 +11,8 @@ import numpy as np
 
 from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
 from gapcut.inference import MethodName
-from gapcut.learners.base import Callback
-from gapcut.model.declaration import Range
+from gapcut.learners.base import Callback as Callback
+from gapcut.parameters.declaration import Range
 from gapcut.typing import BoolArray, FloatArray
 
 LearnerName: TypeAlias = Literal[
