@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from gapcut.machine import Machine
+from gapcut.parameters import Parameters, parameters_section
 
 
 class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
@@ -33,72 +34,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
 
     Parameters
     ----------
-    C : float > 0
-        Trade-off between training loss and ``1/2 |w|^2``; see above.
-    loss_scale : float > 0
-        Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
-    gap : float >= 0
-        Stop once (upper - lower) / upper is proven to be at most this.
-    eps : float > 0, optional
-        Stop of ``learner="cutting-plane"`` in place of ``gap``: eta - xi <= eps, as Algorithm 1 has it.
-    learner : {"auto", "primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"}
-        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle and for graphs with cliques.
-        ``primal-dual``:
-        first-order steps on the tight relaxation, certified by the exact oracle.
-        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
-        paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
-    oracle : {"cut", "tree", "trws", "ilp", "lp", "qpbo", "qpbo-rounded", "icm", "bp", "brute", "auto"}
-        What solves the inner maximum, and with it which problem is learned; the certificate names it.
-        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut a graph.
-        One label a node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
-        cycles; ``trws``, message passing whose bound certifies as far as it is tight; ``ilp``, exact and slow;
-        ``lp``, which certifies the LP-relaxed problem. For comparison, never certified: ``icm``, ``bp``;
-        ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
-        else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
-        ``auto``: ``tree`` where no training graph has a cycle, else ``cut``. Which to take: ``tree`` without
-        cycles, always (exact, and the more classes, the better it is than ``cut``). With cycles, ``cut`` first:
-        it is surely certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
-        proven gap closes it was as accurate as ``cut`` or more so; where the gap stays open it proves little.
-    incidence : bool
-        Add to every node the sums of its outgoing and of its incoming edge features. ``False``: the paper as
-        written.
-    classes : sequence of labels, optional
-        The label set, in the order of the weight rows; labels of the data must be among them, and one without
-        training nodes stays a legal label. Default: the sorted labels of the training data.
-    inference : {"auto", "trws", "expansion", "qpbo", "bp", "icm", "lp", "ilp", "exact", "brute"}
-        How :meth:`predict` and :meth:`infer` minimise the energy.
-    standardize, intercept, edge_lift, node_lift, degree_scale, incidence_scale
-        Feature steps; see :class:`gapcut.features.FeaturePipeline`.
-    nonnegative : "auto", "pairwise", "none", boolean array, or mapping
-        "auto": "pairwise" with ``oracle="cut"``, "none" with oracles that take any sign. The
-        sign-constrained weights: all pairwise ones, or those where an array of shape (K, K, De) (or its
-        flat form) is True; a mapping holds arrays "unary" (K, Dn) and/or "pairwise". ``oracle="cut"`` needs
-        every pairwise weight non-negative.
-    class_weight : None, "balanced" or mapping from label to weight
-        Multiplies the loss of the nodes of a class; "balanced" is inverse to the classes' node weights.
-    qp : {"dual", "clarabel"}
-        Solver of the working-set program of ``learner="cutting-plane"``.
-    warm_start : bool
-        A fit to the data of the fit before, with another C or a smaller gap, goes on from the state that the
-        primal-dual learner reached; the certificate is made anew. The state is kept with the estimator (12 bytes
-        an edge and active label pair) but not pickled, copied or saved. Fits to other data start anew.
-    n_jobs : int or None
-        Threads over graphs; the model is the same bit for bit for any number. -1: all cores.
-    max_passes : int, optional
-        Stop after so many passes over the graphs.
-    time_limit : float, optional
-        Stop after so many seconds, also inside a pass.
-    checkpoint : path, optional
-        File that is renewed every few seconds; a fit that finds it goes on from it, and ends with the model it
-        would have had without the interruption. Deleted once the target gap is met.
-    callback : callable, optional
-        Called with a :class:`gapcut.certificates.Record` after every pass; returning True stops with the
-        best model so far. The only way to see progress: fit never prints.
-    random_state : int, RandomState or None
-        Seed of the learner's random order; None means 0, so that every run is repeatable.
-    frozen : mapping, optional
-        Weights fixed at a value: float arrays "unary" (K, Dn) and/or "pairwise" (K, K, De) over the features
-        after the feature steps, NaN where a weight is to be learned.
+    {parameters}
 
     Attributes
     ----------
@@ -143,5 +79,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         """The same for scikit-learn before 1.6."""
         return {"no_validation": True, "requires_y": False}
 
+
+if StructuredSVM.__doc__:  # not under python -OO
+    StructuredSVM.__doc__ = StructuredSVM.__doc__.replace("{parameters}", parameters_section(Parameters))
 
 __all__ = ["StructuredSVM"]

@@ -27,69 +27,14 @@ from gapcut.model.pairing import LEARNERS, learner_for
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
 from gapcut.model.training import build_problem, learn, learn_path, training_set
+from gapcut.parameters import Parameters
 from gapcut.typing import AnyArray, FloatArray
 
 
-class Machine:
+class Machine(Parameters):
     """Parameters, attributes and methods are those of :class:`gapcut.StructuredSVM`; this wires the rooms together and
     holds no algorithm.
     """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        loss_scale: float = 100.0,
-        gap: float = 1e-2,
-        eps: float | None = None,
-        learner: str = "auto",
-        oracle: str = "cut",
-        incidence: bool = True,
-        classes: Iterable[Any] | None = None,
-        inference: str = "auto",
-        standardize: bool = True,
-        intercept: bool = True,
-        edge_lift: Any = "auto",
-        nonnegative: Any = "auto",
-        class_weight: Any = None,
-        qp: str = "dual",
-        warm_start: bool = False,
-        n_jobs: int | None = 1,
-        max_passes: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        callback: Any = None,
-        random_state: Any = 0,
-        frozen: Any = None,
-        node_lift: str = "none",
-        degree_scale: str = "none",
-        incidence_scale: str = "auto",
-    ) -> None:
-        self.C = C
-        self.loss_scale = loss_scale
-        self.gap = gap
-        self.eps = eps
-        self.learner = learner
-        self.oracle = oracle
-        self.incidence = incidence
-        self.classes = classes
-        self.inference = inference
-        self.standardize = standardize
-        self.intercept = intercept
-        self.edge_lift = edge_lift
-        self.nonnegative = nonnegative
-        self.class_weight = class_weight
-        self.qp = qp
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.max_passes = max_passes
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.frozen = frozen
-        self.node_lift = node_lift
-        self.degree_scale = degree_scale
-        self.incidence_scale = incidence_scale
 
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.

@@ -263,7 +263,7 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
         (["train", "{train}", "--out", "{folder}"], "is not a file"),
         (["train", "{train}", "--out", "{out}", "--C", "abc"], "abc"),
         (["train", "{train}", "--out", "{out}", "--C", "-1"], "C=-1"),
-        (["train", "{train}", "--out", "{out}", "--learner", "magic"], "learner='magic'"),
+        (["train", "{train}", "--out", "{out}", "--learner", "magic"], 'Invalid value "magic" for --learner'),
         (["train", "{train}", "--out", "{out}", "--select", "none"], "no boolean per-graph array 'none'"),
         (
             ["train", "{train}", "--out", "{out}", "--classes", "deck,pier"],
@@ -272,7 +272,10 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
         (["train", "{model}", "--out", "{out}"], "m.gapcut"),
         (["predict", "{train}", "{train}", "--out", "{out}"], "train.npz"),
         (["predict", "{model}", "{other}", "--out", "{out}"], "node features"),
-        (["predict", "{model}", "{train}", "--out", "{out}", "--inference", "magic"], "inference='magic'"),
+        (
+            ["predict", "{model}", "{train}", "--out", "{out}", "--inference", "magic"],
+            'value "magic" for --inference',
+        ),
         (["evaluate", "{model}", "{bare}"], "no labelled node"),
         (["evaluate", "nowhere.gapcut", "{train}"], "nowhere.gapcut"),
         (["cv", "{train}", "--folds", "1"], "--folds 1"),

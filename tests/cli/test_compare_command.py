@@ -134,13 +134,14 @@ def test_markdown_and_figure(folder, tmp_path, run):
     ("arguments", "words"),
     [
         (["--pairs", "block"], "'block' is no pair"),
-        (["--pairs", "swim/cut"], "unknown learner 'swim'"),
-        (["--pairs", "block/sun"], "unknown oracle 'sun'"),
+        (["--pairs", "swim/cut"], "learner='swim' must be"),
+        (["--pairs", "block/sun"], "oracle='sun' must be"),
+        (["--pairs", "block/auto"], "name the oracle"),
         (["--pairs", "block/trws/odd"], "signed or nonnegative"),
         (["--pairs", "block/trws,block/trws/signed"], "named twice"),
         (["--pairs", ","], "no pair to compare"),
         (["--oracle", "trws"], "use --pairs"),
-        (["--inference", "magic"], "unknown"),
+        (["--inference", "magic"], "inference='magic' must be"),
         (["--figure", "nowhere/c.png"], "no such folder"),
     ],
 )

@@ -88,7 +88,7 @@ def test_bad_use_is_one_line_and_exit_2(file, run, tmp_path):
         (["solve", broken], "broken.uai:3: expected the label count"),
         (["solve", tmp_path / "none.uai"], "No such file"),
         (["solve", tmp_path], "must end with"),
-        (["solve", file, "--method", "magic"], "unknown method 'magic'"),
+        (["solve", file, "--method", "magic"], 'value "magic" for --method'),
         (["solve", file, "--time-limit", "-1"], "time_limit"),
         (["solve", file, "--out", tmp_path / "no" / "l.txt"], "no such folder"),
         (["solve"], "ENERGY"),

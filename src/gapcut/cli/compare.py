@@ -12,7 +12,7 @@ from gapcut.cli.exits import DONE
 from gapcut.cli.options import DataPath, Json, LearningOptions, Select, check_folder, read_graphs
 from gapcut.cli.show import emit
 from gapcut.cli.training import fit_to_the_end
-from gapcut.cli.validation import test_folds
+from gapcut.cli.validation import FoldArray, Folds, test_folds
 from gapcut.comparison import (
     Contender,
     compare_methods,
@@ -23,12 +23,14 @@ from gapcut.comparison import (
 )
 from gapcut.comparison import compare as run_comparison
 from gapcut.data import GraphSet
-from gapcut.inference import METHODS
+from gapcut.inference import MethodName
 from gapcut.machine import Machine
+from gapcut.parameters import Parameters, accepted
 from gapcut.report.comparison import comparison_figure
 from gapcut.report.figures import save_figure
 
 _DEFAULTS = LearningOptions()
+_PAIR = ("learner", "oracle", "nonnegative")
 
 
 def compare(
@@ -42,11 +44,8 @@ def compare(
             help="learner/oracle[/signed or /nonnegative], separated by commas; default: the paper's comparison.",
         ),
     ] = None,
-    folds: Annotated[int, Parameter(name="--folds", help="Number of folds, graphs shuffled by --seed.")] = 4,
-    fold_array: Annotated[
-        str | None,
-        Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
-    ] = None,
+    folds: Folds = 4,
+    fold_array: FoldArray = None,
     inference: Annotated[
         str | None,
         Parameter(
@@ -68,7 +67,7 @@ def compare(
         check_folder(figure)
     methods = _methods(inference)
     graphs = read_graphs(data, select)
-    parts = test_folds(graphs, folds, fold_array, options.seed)
+    parts = test_folds(graphs, folds, fold_array, options.random_state)
     contenders = default_contenders(graphs) if pairs is None else parse_contenders(pairs)
     found = run_comparison(graphs, parts, contenders, _fitter(options))
     labelled = (
@@ -82,28 +81,20 @@ def compare(
 
 
 def _check_options(options: LearningOptions) -> None:
-    for name in ("learner", "oracle", "nonnegative"):
+    for name in _PAIR:
         if getattr(options, name) != getattr(_DEFAULTS, name):
             raise ValueError(f"--{name} is part of a pair here: use --pairs, as in --pairs block/trws/signed")
 
 
-def _methods(text: str | None) -> list[str]:
-    methods = [] if text is None else [part.strip() for part in text.split(",")]
-    for method in methods:
-        if method not in METHODS:
-            raise ValueError(f"--inference {method!r} is unknown, there are {', '.join(METHODS)}")
-    return methods
+def _methods(text: str | None) -> list[MethodName]:
+    given = [] if text is None else text.split(",")
+    return [accepted(Parameters, "inference", part.strip()) for part in given]
 
 
 def _fitter(options: LearningOptions) -> Any:
     def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
-        own = replace(
-            options,
-            learner=contender.learner,
-            oracle=contender.oracle,
-            nonnegative=contender.nonnegative,
-        )
-        return fit_to_the_end(graphs, own, task)
+        pair = {name: getattr(contender, name) for name in _PAIR}
+        return fit_to_the_end(graphs, replace(options, **pair), task)
 
     return fit
 

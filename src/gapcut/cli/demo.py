@@ -89,7 +89,7 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
 
     graphs = make_planted(_TRAIN + _TEST, seed=seed)
     training, test = graphs[:_TRAIN], graphs[_TRAIN:]
-    options = LearningOptions(jobs=jobs, seed=seed)
+    options = LearningOptions(n_jobs=jobs, random_state=seed)
     start = time.monotonic()
     svm = fit_to_the_end(training, options, "training")
     seconds = time.monotonic() - start

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 from cyclopts import Parameter
 
 from gapcut.data import GraphSet
 from gapcut.machine import Machine
+from gapcut.parameters import Callback, Parameters, SignRule, summary
 
 DataPath = Annotated[
     Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")
@@ -30,108 +30,61 @@ Certified = Annotated[
         name="--certified", negative="", help="Exit with 1 unless the gap is proven to meet its target."
     ),
 ]
-Jobs = Annotated[
-    int, Parameter(name="--jobs", help="Threads over graphs, -1 for all cores; results do not depend on it.")
-]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class LearningOptions:
-    """Options of training, named as in StructuredSVM."""
+def option(parameter: str, name: str | None = None, more: str = "") -> Parameter:
+    """The option of a parameter of :class:`gapcut.StructuredSVM`: its name and what it is for."""
+    name = name or f"--{parameter.replace('_', '-')}"
+    return Parameter(name=name, help=summary(Parameters, parameter) + more)
 
-    C: Annotated[float, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")] = 1.0
-    gap: Annotated[float, Parameter(name="--gap", help="Target of the proven relative gap.")] = 1e-2
-    eps: Annotated[
-        float | None, Parameter(name="--eps", help="Absolute stop of the cutting plane, in place of --gap.")
-    ] = None
-    loss_scale: Annotated[
-        float, Parameter(name="--loss-scale", help="Loss of a graph labelled all wrong.")
-    ] = 100.0
-    learner: Annotated[
-        str,
-        Parameter(
-            name="--learner", help="auto, primal-dual, block, cutting-plane, frank-wolfe or subgradient."
-        ),
-    ] = "auto"
-    oracle: Annotated[
-        str,
-        Parameter(
-            name="--oracle",
-            help="cut (exact min cut), auto; one-hot: tree, trws, ilp, lp; to compare: qpbo, qpbo-rounded, icm, bp.",
-        ),
-    ] = "cut"
-    nonnegative: Annotated[
-        str,
-        Parameter(
-            name="--nonnegative", help="Pairwise weights >= 0: pairwise, none, or auto (by the oracle)."
-        ),
-    ] = "auto"
-    qp: Annotated[
-        str, Parameter(name="--qp", help="Working-set solver of the cutting plane: dual or clarabel.")
-    ] = "dual"
-    incidence: Annotated[
-        bool, Parameter(name="--incidence", help="Add sums of edge features to the nodes they meet.")
-    ] = True
-    standardize: Annotated[bool, Parameter(name="--standardize", help="Scale features.")] = True
-    intercept: Annotated[bool, Parameter(name="--intercept", help="Add constant features.")] = True
-    edge_lift: Annotated[str, Parameter(name="--edge-lift", help="How signed edge features become >= 0.")] = (
-        "auto"
-    )
-    node_lift: Annotated[
-        str, Parameter(name="--node-lift", help="stumps: node features as 0/1 quantile answers.")
-    ] = "none"
-    degree_scale: Annotated[
-        str, Parameter(name="--degree-scale", help="Divide edge features by degree: none, graph or node.")
-    ] = "none"
-    incidence_scale: Annotated[
-        str, Parameter(name="--incidence-scale", help="Sums at nodes: auto, none, center or standard.")
-    ] = "auto"
+
+Jobs = Annotated[int, option("n_jobs", "--jobs")]
+Seed = Annotated[int, option("random_state", "--seed")]
+
+NOT_OFFERED = {
+    "inference": "training does not use it; predict and evaluate take it",
+    "class_weight": "--balanced stands for it; a mapping has no short form",
+    "warm_start": "a command fits once, or along --path",
+    "checkpoint": "train keeps one beside the model, for --resume",
+    "callback": "commands show progress by themselves",
+    "frozen": "arrays have no short form",
+}
+"""Parameters without an option in the commands that train, and why."""
+
+
+def _offered(options: type[LearningOptions]) -> type[LearningOptions]:
+    """Class decorator: parameters that the class does not spell itself get the options that their declaration says."""
+    own, declared = options.__annotations__, get_type_hints(Parameters)
+    for name in (name for name in declared if name not in own):
+        how = Parameter(parse=False) if name in NOT_OFFERED else option(name)
+        own[name] = Annotated[declared[name], how]
+    return Parameter(name="*")(dataclass(eq=False, repr=False)(options))
+
+
+@_offered
+class LearningOptions(Parameters):
+    """Options of training: the parameters of StructuredSVM. Those below differ in type or default."""
+
+    standardize: Annotated[bool, option("standardize")] = True
     classes: Annotated[
         str | None,
         Parameter(name="--classes", help="All labels, separated by commas; default: those in DATA."),
     ] = None
+    nonnegative: Annotated[SignRule, option("nonnegative")] = "auto"
+    n_jobs: Jobs = -1
+    random_state: Seed = 0
     balanced: Annotated[
         bool, Parameter(name="--balanced", negative="", help="Weigh classes inversely to their frequency.")
     ] = False
-    max_passes: Annotated[int | None, Parameter(name="--max-passes", help="Stop after so many passes.")] = (
-        None
-    )
-    time_limit: Annotated[
-        float | None, Parameter(name="--time-limit", help="Stop after so many seconds.")
-    ] = None
-    jobs: Jobs = -1
-    seed: Annotated[int, Parameter(name="--seed", help="Seed of all random orders.")] = 0
 
     def estimator(
-        self, graphs: GraphSet, callback: Callable[..., Any] | None = None, checkpoint: Path | None = None
+        self, graphs: GraphSet, callback: Callback | None = None, checkpoint: Path | None = None
     ) -> Machine:
         """The estimator these options describe, for these graphs."""
-        return Machine(
-            C=self.C,
-            gap=self.gap,
-            eps=self.eps,
-            loss_scale=self.loss_scale,
-            learner=self.learner,
-            oracle=self.oracle,
-            nonnegative=self.nonnegative,
-            qp=self.qp,
-            incidence=self.incidence,
-            standardize=self.standardize,
-            intercept=self.intercept,
-            edge_lift=self.edge_lift,
-            node_lift=self.node_lift,
-            degree_scale=self.degree_scale,
-            incidence_scale=self.incidence_scale,
-            classes=None if self.classes is None else parse_labels(self.classes, graphs),
-            class_weight="balanced" if self.balanced else None,
-            max_passes=self.max_passes,
-            time_limit=self.time_limit,
-            n_jobs=self.jobs,
-            random_state=self.seed,
-            callback=callback,
-            checkpoint=checkpoint,
-        )
+        values = {f.name: getattr(self, f.name) for f in fields(Parameters)}
+        values["classes"] = None if self.classes is None else parse_labels(self.classes, graphs)
+        values["class_weight"] = "balanced" if self.balanced else None
+        return Machine(**{**values, "callback": callback, "checkpoint": checkpoint})
 
     @property
     def target(self) -> float | None:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, read_graphs
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, option, read_graphs
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -23,15 +23,12 @@ from gapcut.cli.show import (
 )
 from gapcut.data import GraphSet
 from gapcut.files import write_atomically
-from gapcut.inference import Solution
+from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
 from gapcut.report.tables import Scores, score_labels
 from gapcut.typing import AnyArray
 
-Inference = Annotated[
-    str | None,
-    Parameter(name="--inference", help="Method: auto, trws, exact, ilp, ...; default: the model's."),
-]
+Inference = Annotated[MethodName | None, option("inference", more=" Default: the model's.")]
 
 
 def predict(
@@ -92,7 +89,7 @@ def score_solutions(svm: Machine, graphs: GraphSet, solutions: list[Solution]) -
     )
 
 
-def _load(path: Path, jobs: int, inference: str | None) -> Machine:
+def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
     svm = Machine.load(path)
     svm.set_params(n_jobs=jobs)
     if inference is not None:

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
-from gapcut.cli.options import Certified, Jobs, Json, check_folder
+from gapcut.cli.options import Certified, Jobs, Json, check_folder, option
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -59,8 +59,8 @@ def train_command(
             help="Of intensity,colour, or none; default: those that every scan has. Scans to label need the same.",
         ),
     ] = None,
-    C: Annotated[float, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")] = 1.0,
-    gap: Annotated[float, Parameter(name="--gap", help="Target of the proven relative gap.")] = 1e-2,
+    C: Annotated[float, option("C")] = 1.0,
+    gap: Annotated[float, option("gap")] = 1e-2,
     trees: Annotated[int, Parameter(name="--trees", help="Trees of the random forest.")] = 60,
     time_limit: Annotated[
         float | None, Parameter(name="--time-limit", help="Seconds of learning, after the forest.")

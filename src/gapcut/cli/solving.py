@@ -14,7 +14,7 @@ from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json, check_folder
 from gapcut.cli.show import emit, number, working
 from gapcut.files import write_atomically
-from gapcut.inference import METHODS, Energy, Solution, read_energy
+from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
 
 _SETTLED = ("optimal", "infeasible")
@@ -27,7 +27,7 @@ def solve(
     ],
     /,
     *,
-    method: Annotated[str, Parameter(name="--method", help=f"{', '.join(METHODS)}.")] = "auto",
+    method: Annotated[MethodName, Parameter(name="--method", help="How to minimise it.")] = "auto",
     time_limit: Annotated[
         float | None, Parameter(name="--time-limit", help="Stop after so many seconds.")
     ] = None,

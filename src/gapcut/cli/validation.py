@@ -18,6 +18,11 @@ from gapcut.data import GraphSet
 from gapcut.typing import IntArray
 
 _DEFAULTS = LearningOptions()
+Folds = Annotated[int, Parameter(name="--folds", help="Number of folds, graphs shuffled by --seed.")]
+FoldArray = Annotated[
+    str | None,
+    Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
+]
 _SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
 
 
@@ -25,11 +30,8 @@ def cv(
     data: DataPath,
     /,
     *,
-    folds: Annotated[int, Parameter(name="--folds", help="Number of folds, graphs shuffled by --seed.")] = 5,
-    fold_array: Annotated[
-        str | None,
-        Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
-    ] = None,
+    folds: Folds = 5,
+    fold_array: FoldArray = None,
     path: Annotated[
         str | None,
         Parameter(
@@ -46,7 +48,7 @@ def cv(
     With --path each fold is trained once along all values of C, each certified, and the best is named.
     """
     graphs = read_graphs(data, select)
-    parts = test_folds(graphs, folds, fold_array, options.seed)
+    parts = test_folds(graphs, folds, fold_array, options.random_state)
     values = [options.C] if path is None else _path_values(path)
     rows = [row for name, test in parts for row in _run_fold(graphs, name, test, options, values)]
     summary = [_summary(C, [row for row in rows if row["C"] == C]) for C in values]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gapcut.data import Graph
-from gapcut.model.pairing import AUTO, LEARNERS, ORACLES, all_forests, sign_rule_for
+from gapcut.model.pairing import AUTO, all_forests, sign_rule_for
+from gapcut.parameters import LearnerName, OracleName, Parameters, SignRule, accepted
 
-_SIGNS = {"signed": "none", "nonnegative": "pairwise"}
+_SIGNS: dict[str, SignRule] = {"signed": "none", "nonnegative": "pairwise"}
 
 
 @dataclass(frozen=True)
@@ -16,16 +17,16 @@ class Contender:
     """``learner``, ``oracle`` and ``nonnegative`` as in :class:`gapcut.StructuredSVM`; ``note`` tells apart what else
     differs, such as features."""
 
-    learner: str
-    oracle: str
-    nonnegative: str = AUTO
+    learner: LearnerName
+    oracle: OracleName
+    nonnegative: SignRule = "auto"
     note: str = ""
 
     @property
     def name(self) -> str:
         """``learner/oracle``, with the sign rule where the oracle leaves a choice."""
         rule = sign_rule_for(self.nonnegative, self.oracle)
-        sign = {rule_: word for word, rule_ in _SIGNS.items()}[rule]
+        sign = "signed" if rule == "none" else "nonnegative"
         plain = self.oracle == "cut" and sign == "nonnegative"
         note = f", {self.note}" if self.note else ""
         return f"{self.learner}/{self.oracle}" + ("" if plain else f"/{sign}") + note
@@ -64,11 +65,9 @@ def _parse(text: str) -> Contender:
         raise ValueError(
             f"{text!r} is no pair: write learner/oracle, as in block/trws or block/trws/nonnegative"
         )
-    learner, oracle = parts[:2]
-    if learner not in (AUTO, *LEARNERS):
-        raise ValueError(f"{text!r}: unknown learner {learner!r}, there are {', '.join(LEARNERS)}")
-    if oracle not in ORACLES:
-        raise ValueError(f"{text!r}: unknown oracle {oracle!r}, there are {', '.join(ORACLES)}")
+    learner, oracle = accepted(Parameters, "learner", parts[0]), accepted(Parameters, "oracle", parts[1])
+    if oracle == AUTO:
+        raise ValueError(f"{text!r}: name the oracle")
     if len(parts) == 2:
         return Contender(learner, oracle)
     if parts[2] not in _SIGNS:

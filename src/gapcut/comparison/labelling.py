@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut.data import GraphSet
-from gapcut.inference import solve
+from gapcut.inference import MethodName, solve
 from gapcut.machine import Machine
 from gapcut.report.tables import score_labels
 from gapcut.typing import IntArray
@@ -22,7 +22,7 @@ class MethodRow:
     ``energy``: mean over graphs; ``seconds``: in all, on one thread; ``optimal``: graphs proven optimal.
     """
 
-    method: str
+    method: MethodName
     graphs: int
     accuracy: float
     energy: float
@@ -35,7 +35,7 @@ def compare_methods(
     graphs: GraphSet,
     folds: Sequence[tuple[str, IntArray]],
     models: Sequence[Machine],
-    methods: Sequence[str],
+    methods: Sequence[MethodName],
     time_limit: float | None = None,
 ) -> list[MethodRow]:
     """One row a method. ``models``: one a fold; ``time_limit``: seconds a graph. A method that fails is a row with its
@@ -47,7 +47,7 @@ def _row(
     graphs: GraphSet,
     folds: Sequence[tuple[str, IntArray]],
     models: Sequence[Machine],
-    method: str,
+    method: MethodName,
     time_limit: float | None,
 ) -> MethodRow:
     energies: list[float] = []

@@ -35,12 +35,19 @@ class Deadline:
         return None if self._limit is None else max(0.0, self._limit - self.seconds)
 
 
+MOST_THREADS = 1024
+
+
 def thread_count(n_jobs: int | None) -> int:
-    """Threads meant by scikit-learn's ``n_jobs``: None is 1, -1 all cores, -2 all but one."""
+    """Threads meant by scikit-learn's ``n_jobs``: None is 1, -1 all cores, -2 all but one. ValueError for 0 and for
+    more than ``MOST_THREADS``.
+    """
     if n_jobs is None:
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: give a number of threads, or -1 for all cores")
+    if n_jobs > MOST_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} must be at most {MOST_THREADS} threads: -1 takes all cores")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 

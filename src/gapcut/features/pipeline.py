@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from gapcut.features.lift import SignLift
 from gapcut.features.standardize import NodeStandardizer
 from gapcut.features.stumps import QuantileStumps
 from gapcut.typing import AnyArray
+
+Standardize: TypeAlias = bool | Literal["scale"]
+EdgeLift: TypeAlias = Literal["auto", "all", "none", "stumps"]
+NodeLift: TypeAlias = Literal["none", "stumps"]
+DegreeScale: TypeAlias = Literal["none", "graph", "node"]
+IncidenceScale: TypeAlias = Literal["auto", "none", "center", "standard"]
 
 STEPS: dict[str, type[Step]] = {
     "node stumps": QuantileStumps,
@@ -64,25 +70,25 @@ class FeaturePipeline:
 
     def __init__(
         self,
-        standardize: bool | str = True,
-        edge_lift: str = "auto",
+        standardize: Standardize = True,
+        edge_lift: EdgeLift = "auto",
         incidence: bool = True,
         intercept: bool = True,
         *,
-        node_lift: str = "none",
-        degree_scale: str = "none",
-        incidence_scale: str = "auto",
+        node_lift: NodeLift = "none",
+        degree_scale: DegreeScale = "none",
+        incidence_scale: IncidenceScale = "auto",
         n_thresholds: int = 10,
     ) -> None:
         choice("standardize", standardize, (True, False, "scale"))
-        choice("edge_lift", edge_lift, ("auto", "all", "none", "stumps"))
+        choice("edge_lift", edge_lift, get_args(EdgeLift))
         choice("incidence", incidence, (True, False))
         choice("intercept", intercept, (True, False))
-        choice("degree_scale", degree_scale, ("none", "graph", "node"))
-        choice("incidence_scale", incidence_scale, ("auto", "none", "center", "standard"))
+        choice("degree_scale", degree_scale, get_args(DegreeScale))
+        choice("incidence_scale", incidence_scale, get_args(IncidenceScale))
         if incidence_scale == "auto":
             incidence_scale = "standard" if standardize else "none"
-        choice("node_lift", node_lift, ("none", "stumps"))
+        choice("node_lift", node_lift, get_args(NodeLift))
         stumps, node_stumps = edge_lift == "stumps", node_lift == "stumps"
         scaled = bool(standardize) and not node_stumps
         chosen: dict[str, Step | None] = {

@@ -2,7 +2,7 @@
 
 from gapcut.inference.energy import Energy
 from gapcut.inference.files import EnergyFileError, read_energy, write_energy
-from gapcut.inference.methods import METHODS
+from gapcut.inference.methods import METHODS, MethodName
 from gapcut.inference.model import CliqueWeights, model_energy
 from gapcut.inference.persistency import RoofDual, persistency, roof_dual
 from gapcut.inference.solution import TOLERANCE, Solution
@@ -14,6 +14,7 @@ __all__ = [
     "CliqueWeights",
     "Energy",
     "EnergyFileError",
+    "MethodName",
     "RoofDual",
     "Solution",
     "model_energy",

@@ -11,11 +11,13 @@ import numpy as np
 
 from gapcut.engines import Deadline, each, thread_count
 from gapcut.inference.energy import Energy
-from gapcut.inference.methods import METHODS, Method
+from gapcut.inference.methods import METHODS, Method, MethodName
 from gapcut.inference.solution import Found, Solution, Status, closed
 
 
-def solve(energy: Energy, method: str = "auto", time_limit: float | None = None, **settings: Any) -> Solution:
+def solve(
+    energy: Energy, method: MethodName = "auto", time_limit: float | None = None, **settings: Any
+) -> Solution:
     """Minimise an energy.
 
     ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and labeling),
@@ -34,7 +36,7 @@ def solve(energy: Energy, method: str = "auto", time_limit: float | None = None,
 
 def solve_many(
     energies: Sequence[Energy],
-    method: str = "auto",
+    method: MethodName = "auto",
     n_threads: int | None = 1,
     time_limit: float | None = None,
     **settings: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.parameters import Frozen, Nonnegative
 from gapcut.typing import AnyArray, BoolArray, FloatArray
 
 
@@ -32,7 +33,7 @@ class WeightShape:
 
 
 def weight_box(
-    shape: WeightShape, nonnegative: Any, frozen: Any, *, free_pairwise: bool, oracle: str
+    shape: WeightShape, nonnegative: Nonnegative, frozen: Frozen | None, *, free_pairwise: bool, oracle: str
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bound of every weight, ``[unary | pairwise]`` flat.
 
@@ -54,14 +55,9 @@ def weight_box(
     return np.concatenate(lower), np.concatenate(upper)
 
 
-def _nonnegative_masks(shape: WeightShape, nonnegative: Any) -> dict[str, BoolArray]:
+def _nonnegative_masks(shape: WeightShape, nonnegative: Nonnegative) -> dict[str, BoolArray]:
     masks = {"unary": np.zeros(shape.unary, dtype=bool), "pairwise": np.ones(shape.pairwise, dtype=bool)}
     if isinstance(nonnegative, str):
-        if nonnegative not in ("pairwise", "none"):
-            raise ValueError(
-                f"nonnegative={nonnegative!r} is unknown: use 'pairwise', 'none', a boolean array of shape "
-                f"{shape.pairwise}, or a mapping with arrays 'unary' and 'pairwise'"
-            )
         masks["pairwise"][:] = nonnegative == "pairwise"
         return masks
     given = nonnegative if isinstance(nonnegative, Mapping) else {"pairwise": nonnegative}
@@ -73,14 +69,10 @@ def _nonnegative_masks(shape: WeightShape, nonnegative: Any) -> dict[str, BoolAr
     return masks
 
 
-def _frozen_values(shape: WeightShape, frozen: Any) -> dict[str, FloatArray]:
+def _frozen_values(shape: WeightShape, frozen: Frozen | None) -> dict[str, FloatArray]:
     values = {name: np.full(shape._block(name), np.nan) for name in ("unary", "pairwise")}
     if frozen is None:
         return values
-    if not isinstance(frozen, Mapping):
-        raise ValueError(
-            "frozen must be a mapping with arrays 'unary' and/or 'pairwise'; NaN entries are learned"
-        )
     for name, value in frozen.items():
         array = _shaped(value, shape, name, "frozen", dtype=np.float64)
         for place in np.argwhere(np.isinf(array)):

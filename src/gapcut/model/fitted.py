@@ -9,7 +9,7 @@ from gapcut.certificates import Certificate, Record
 from gapcut.data import Graph
 from gapcut.engines import each
 from gapcut.features import FeaturePipeline
-from gapcut.inference import CliqueWeights, Energy, Solution, model_energy, solve
+from gapcut.inference import CliqueWeights, Energy, MethodName, Solution, model_energy, solve
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
 from gapcut.typing import FloatArray
@@ -65,15 +65,17 @@ class FittedModel:
         ]
         return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise, cliques)
 
-    def solve(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
+    def solve(self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None) -> Solution:
         """Best labeling found, as codes, with its energy and a proven bound."""
         return solve(self.energy(graph), method=method, time_limit=time_limit)
 
-    def infer(self, graph: Graph, method: str = "auto", time_limit: float | None = None) -> Solution:
+    def infer(self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None) -> Solution:
         """:meth:`solve` in the labels given at fit."""
         found = self.solve(graph, method, time_limit)
         return replace(found, labels=self.coder.decode(found.labels))
 
-    def infer_all(self, graphs: Sequence[Graph], method: str = "auto", threads: int = 1) -> list[Solution]:
+    def infer_all(
+        self, graphs: Sequence[Graph], method: MethodName = "auto", threads: int = 1
+    ) -> list[Solution]:
         """:meth:`infer` on several graphs; the same for any number of threads."""
         return each(lambda graph: self.infer(graph, method), graphs, threads)

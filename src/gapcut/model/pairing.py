@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Final
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from gapcut.data import Graph
 from gapcut.learners import Block, CuttingPlane, FrankWolfe, Learner, PrimalDual, Subgradient
 from gapcut.oracles.kinds import KINDS
+from gapcut.parameters import LearnerName, Nonnegative, OracleName
 
 LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
     {
@@ -22,11 +23,10 @@ LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
         "subgradient": Subgradient,
     }
 )
-ORACLES = tuple(KINDS)
-AUTO = "auto"
+AUTO: Final = "auto"
 
 
-def oracle_for(graphs: Sequence[Graph], learner: str) -> str:
+def oracle_for(graphs: Sequence[Graph], learner: LearnerName) -> OracleName:
     """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle nor cliques and the learner can do without
     a relaxation, else ``cut``.
     """
@@ -49,7 +49,7 @@ def all_forests(graphs: Sequence[Graph]) -> bool:
     return bool(len(edges) == n_nodes - components)
 
 
-def check_cliques(learner: str, oracle: str) -> None:
+def check_cliques(learner: LearnerName, oracle: OracleName) -> None:
     """Raises ValueError with the reason where the two do not take terms over three nodes and more."""
     if not KINDS[oracle].cliques:
         raise ValueError(
@@ -63,7 +63,7 @@ def check_cliques(learner: str, oracle: str) -> None:
         )
 
 
-def learner_for(learner: str, oracle: str, cliques: bool = False) -> str:
+def learner_for(learner: LearnerName, oracle: OracleName, cliques: bool = False) -> LearnerName:
     """What ``learner="auto"`` stands for: ``primal-dual`` where the oracle has a relaxation, ``block`` with every other
     oracle and where the graphs have cliques.
     """
@@ -72,14 +72,14 @@ def learner_for(learner: str, oracle: str, cliques: bool = False) -> str:
     return "primal-dual" if oracle in KINDS and KINDS[oracle].relaxation and not cliques else "block"
 
 
-def sign_rule_for(nonnegative: Any, oracle: str) -> Any:
+def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
     """What ``nonnegative="auto"`` stands for with this oracle."""
     if not (isinstance(nonnegative, str) and nonnegative == AUTO):
         return nonnegative
     return KINDS[oracle].nonnegative
 
 
-def check_pair(learner: str, oracle: str, nonnegative: Any) -> None:
+def check_pair(learner: LearnerName, oracle: OracleName, nonnegative: Nonnegative) -> None:
     """Raises ValueError with the reason where the three do not go together."""
     if not KINDS[oracle].any_sign and isinstance(nonnegative, str) and nonnegative == "none":
         raise ValueError(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
+from gapcut.inference import MethodName
 from gapcut.oracles.base import Oracle, ProblemName
 from gapcut.oracles.brute import BruteOracle, Labelled
 from gapcut.oracles.cut import CutOracle
@@ -29,7 +31,7 @@ class OracleKind:
     solves: ProblemName
     proven: bool = True
     any_sign: bool = True
-    nonnegative: str = "none"
+    nonnegative: Literal["pairwise", "none"] = "none"
     cliques: bool = False
     relaxation: bool = False
 
@@ -40,7 +42,9 @@ class OracleKind:
         return self.build(problem, n_threads, examples)
 
 
-def _method(name: str, solves: ProblemName = "one-hot", *, proven: bool, exact: bool = False) -> OracleKind:
+def _method(
+    name: MethodName, solves: ProblemName = "one-hot", *, proven: bool, exact: bool = False
+) -> OracleKind:
     def build(problem: LearningProblem, threads: int, _: object) -> Oracle:
         return MethodOracle(problem, name, threads, proven=proven, exact=exact)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.engines import Deadline, OutOfTime
-from gapcut.inference import METHODS, Energy, solve
+from gapcut.inference import METHODS, Energy, MethodName, solve
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
 from gapcut.problem import LearningProblem
 
@@ -24,7 +24,7 @@ class MethodOracle(LoopedOracle):
     def __init__(
         self,
         problem: LearningProblem,
-        method: str,
+        method: MethodName,
         n_threads: int = 1,
         *,
         proven: bool,

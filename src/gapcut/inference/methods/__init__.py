@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from gapcut.inference.methods.auto import auto
 from gapcut.inference.methods.bp import bp
@@ -35,5 +35,9 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
+MethodName: TypeAlias = Literal[
+    "auto", "bp", "brute", "exact", "expansion", "icm", "ilp", "lp", "qpbo", "trws"
+]
 
-__all__ = ["METHODS", "Method"]
+
+__all__ = ["METHODS", "Method", "MethodName"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gapcut.features.pipeline import EdgeLift
 from gapcut.scenes.scanner import ScannerSettings
 
 
@@ -37,7 +38,7 @@ class ExperimentSettings:
     per_class: int = 1500
     least_leaf: int = 3
     C: float = 1.0
-    edge_lift: str = "auto"
+    edge_lift: EdgeLift = "auto"
     by_points: bool = False
     n_bridges: int = 25
     train: int | None = None

@@ -1,0 +1,28 @@
+"""The parameters of an estimator: their one declaration, and what follows from it."""
+
+from gapcut.parameters.declaration import Range, accepted, allowed, parameters_section, summary, texts
+from gapcut.parameters.declared import (
+    Callback,
+    Frozen,
+    LearnerName,
+    Nonnegative,
+    OracleName,
+    Parameters,
+    SignRule,
+)
+
+__all__ = [
+    "Callback",
+    "Frozen",
+    "LearnerName",
+    "Nonnegative",
+    "OracleName",
+    "Parameters",
+    "Range",
+    "SignRule",
+    "accepted",
+    "allowed",
+    "parameters_section",
+    "summary",
+    "texts",
+]

@@ -1,0 +1,127 @@
+"""The parameters of :class:`gapcut.StructuredSVM`, declared once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from gapcut.certificates import Callback as Callback
+from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
+from gapcut.inference import MethodName
+from gapcut.parameters.declaration import Range
+from gapcut.typing import BoolArray, FloatArray
+
+LearnerName: TypeAlias = Literal[
+    "auto", "primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"
+]
+ComparedOracle: TypeAlias = Literal["qpbo", "qpbo-rounded", "qpbo-rounded-energy", "icm", "bp"]
+OracleName: TypeAlias = Literal["auto", "cut", "tree", "trws", "ilp", "lp", ComparedOracle, "brute"]
+QpSolver: TypeAlias = Literal["dual", "clarabel"]
+SignRule: TypeAlias = Literal["auto", "pairwise", "none"]
+Nonnegative: TypeAlias = SignRule | BoolArray | list[Any] | Mapping[str, BoolArray | list[Any]]
+ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float]
+Frozen: TypeAlias = Mapping[str, FloatArray | list[Any]]
+
+# Squares of products of two such numbers neither overflow nor vanish.
+Positive: TypeAlias = Annotated[float, Range("in [1e-30, 1e30]", lambda x: 1e-30 <= x <= 1e30)]
+Share: TypeAlias = Annotated[float, Range("in [0, 1)", lambda x: 0 <= x < 1)]
+Count: TypeAlias = Annotated[int, Range(">= 1", lambda x: x >= 1)]
+Seconds: TypeAlias = Annotated[float, Range("in [0, 1e9]", lambda x: 0 <= x <= 1e9)]
+Seed: TypeAlias = Annotated[int, Range("in [0, 2**32)", lambda x: 0 <= x < 2**32)]
+
+
+@dataclass(eq=False, repr=False)
+class Parameters:
+    """Values as given: nothing is checked before :class:`gapcut.model.settings.Settings` does.
+
+    This is the one declaration. The estimator's constructor is this dataclass's, checks come from the annotations, its
+    documentation has the entries below. On the command line their first lines are the help (``cli/options.py``).
+
+    C: Trade-off between training loss and ``1/2 |w|^2``.
+    loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
+    gap: Stop once (upper - lower) / upper is proven to be at most this.
+    eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
+    learner: What minimises the training objective.
+        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle and for graphs with cliques.
+        ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle.
+        ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
+        paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
+    oracle: What solves the inner maximum, and with it which problem is learned; the certificate names it.
+        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut a graph.
+        One label a node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
+        cycles; ``trws``, message passing whose bound certifies as far as it is tight; ``ilp``, exact and slow;
+        ``lp``, which certifies the LP-relaxed problem. For comparison, never certified: ``icm``, ``bp``;
+        ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
+        else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
+        ``auto``: ``tree`` where no training graph has a cycle, else ``cut``. Which to take: ``tree`` without
+        cycles, always (exact, and the more classes, the better it is than ``cut``). With cycles, ``cut`` first:
+        it is surely certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
+        proven gap closes it was as accurate as ``cut`` or more so; where the gap stays open it proves little.
+    incidence: Add to every node the sums of its outgoing and of its incoming edge features.
+        ``False``: the paper as written.
+    classes: All labels, in the order of the weight rows; default: the sorted labels of the training data.
+        Labels of the data must be among them, and one without training nodes stays a legal label.
+    inference: How the energy is minimised when graphs are labelled.
+    standardize: Scale features.
+        ``"scale"`` does not centre node features, so that sparse ones stay sparse. All feature steps are described at
+        :class:`gapcut.features.FeaturePipeline`.
+    intercept: Add constant features.
+    edge_lift: How signed edge features become >= 0.
+    nonnegative: Which pairwise weights are >= 0: all, none, or what the oracle asks for.
+        ``"auto"``: ``"pairwise"`` with ``oracle="cut"``, which needs it, ``"none"`` with oracles that take any sign. An
+        array of shape (K, K, De) (or its flat form) is True at the constrained ones; a mapping holds arrays "unary"
+        (K, Dn) and/or "pairwise".
+    class_weight: Multiplies the loss of the nodes of a class.
+        A mapping from label to weight; "balanced" is inverse to the classes' node weights.
+    qp: Solver of the cutting plane's working-set program.
+    warm_start: Go on from the fit before, where that was to the same data.
+        With another C or a smaller gap, the primal-dual learner takes up the state that it reached; the certificate is
+        made anew. The state is kept with the estimator (12 bytes an edge and active label pair) but not pickled, copied
+        or saved. Fits to other data start anew.
+    n_jobs: Threads over graphs, -1 for all cores; results do not depend on it.
+        The model is the same bit for bit for any number; at most 1024.
+    max_passes: Stop after so many passes over the graphs.
+    time_limit: Stop after so many seconds, also inside a pass.
+    checkpoint: File that is renewed every few seconds; a fit that finds it goes on from it.
+        It ends with the model it would have had without the interruption. Deleted once the target gap is met.
+    callback: Called with a :class:`gapcut.certificates.Record` after every pass.
+        Returning True stops with the best model so far. The only way to see progress: fit never prints.
+    random_state: Seed of all random orders; without one it is 0, so that every run is repeatable.
+    frozen: Weights fixed at a value.
+        Float arrays "unary" (K, Dn) and/or "pairwise" (K, K, De) over the features after the feature steps, NaN where a
+        weight is to be learned.
+    node_lift: Node features as 0/1 quantile answers (stumps).
+    degree_scale: Divide edge features by the graph's mean degree or by the degrees of their nodes.
+    incidence_scale: Scale of the sums that incidence adds.
+    """
+
+    C: Positive = 1.0
+    loss_scale: Positive = 100.0
+    gap: Share = 1e-2
+    eps: Positive | None = None
+    learner: LearnerName = "auto"
+    oracle: OracleName = "cut"
+    incidence: bool = True
+    classes: Iterable[Hashable] | None = None
+    inference: MethodName = "auto"
+    standardize: Standardize = True
+    intercept: bool = True
+    edge_lift: EdgeLift = "auto"
+    nonnegative: Nonnegative = "auto"
+    class_weight: ClassWeight | None = None
+    qp: QpSolver = "dual"
+    warm_start: bool = False
+    n_jobs: int | None = 1
+    max_passes: Count | None = None
+    time_limit: Seconds | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    callback: Callback | None = None
+    random_state: Seed | np.random.RandomState | None = 0
+    frozen: Frozen | None = None
+    node_lift: NodeLift = "none"
+    degree_scale: DegreeScale = "none"
+    incidence_scale: IncidenceScale = "auto"
