@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from built_bridges import built_bridge
 from gapcut.machine import Machine
-from gapcut.scenes.bridges import make_bridge, write_ifc
+from gapcut.scenes.bridges import write_ifc
 from gapcut.scenes.bridges.site import ready_to_scan
 from gapcut.scenes.clouds import read_cloud
 from gapcut.scenes.experiment import ExperimentSettings
@@ -37,7 +38,7 @@ def test_make_writes_every_format(tmp_path, run):
 
 def test_an_ifc_file_is_scanned_with_its_own_classes(coarse, tmp_path, run):
     pytest.importorskip("ifcopenshell")
-    bridge = make_bridge("frame", 3)
+    bridge = built_bridge("frame", 3)
     far = [replace(p, mesh=replace(p.mesh, vertices=p.mesh.vertices + EAST)) for p in bridge.parts]
     write_ifc(replace(bridge, parts=tuple(far)), tmp_path / "mine.ifc")
     given = ["--ifc", tmp_path / "mine.ifc", "--map", "IfcRailing/GUARDRAIL=cable"]
@@ -60,7 +61,7 @@ def test_an_ifc_file_is_scanned_with_its_own_classes(coarse, tmp_path, run):
 
 
 def test_a_bridge_without_ground_gets_some(tmp_path):
-    bridge = make_bridge("girder", 1)
+    bridge = built_bridge("girder", 1)
     bare = replace(bridge, terrain=replace(bridge.terrain, faces=np.empty((0, 3), dtype=np.int64)))
     ready, offset = ready_to_scan(bare, margin=10.0)
     assert not offset.any()

@@ -85,11 +85,11 @@ def test_line_search_finds_the_best_step():
         size = line_search(problem, x, along, gain)
         assert 0.0 <= size <= 1.0
 
-        def value(s, problem=problem, x=x, along=along, gain=gain):
-            return s * gain - problem.conjugate(x + s * along)
-
-        best = max(value(s) for s in grid)
-        assert value(size) >= best - 1e-9 * (1.0 + abs(best) + problem.conjugate(x))
+        points = x + np.append(grid, size)[:, None] * along
+        w = problem.clamp(points)
+        values = np.append(grid, size) * gain - (w * points - 0.5 * w * w).sum(axis=1)
+        best = values.max()
+        assert values[-1] >= best - 1e-9 * (1.0 + abs(best) + problem.conjugate(x))
         inside += 0.0 < size < 1.0
     assert inside > 60
 

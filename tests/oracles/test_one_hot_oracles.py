@@ -116,11 +116,11 @@ def test_ilp_is_exact_on_1000_graphs():
 
 
 def test_lp_bounds_hold_and_planes_are_in_the_polytope():
-    """1,000 graphs. The plane of a point of the polytope never has more slack than the bound, which is the
+    """400 graphs. The plane of a point of the polytope never has more slack than the bound, which is the
     polytope's maximum; the maximum over labelings is below it."""
     rng = np.random.default_rng(5)
     tight = fractional = 0
-    for _ in range(250):
+    for _ in range(100):
         problem, graphs, labels = tiny_one_hot(rng, 4, most=60)
         planes = all_one_hot_planes(problem, graphs, labels)
         w = random_weights(rng, problem)
@@ -133,7 +133,7 @@ def test_lp_bounds_hold_and_planes_are_in_the_polytope():
             assert found.bounds[i] <= max(0.0, mine) + 1e-6 * size
             tight += found.bounds[i] <= best + 1e-6 * size
             fractional += found.bounds[i] > best + 1e-6 * size
-    assert tight > 900
+    assert tight > 360
     assert fractional > 0
 
 

@@ -8,6 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
+from built_bridges import built_bridge
 from gapcut.scenes.adjacency import (
     EXTRA_FEATURES,
     PAPER_FEATURES,
@@ -15,7 +16,7 @@ from gapcut.scenes.adjacency import (
     edge_features,
     segment_shapes,
 )
-from gapcut.scenes.bridges import TYPES, make_bridge, sample_surface
+from gapcut.scenes.bridges import TYPES, sample_surface
 
 
 def _block(low, high, spacing=0.05):
@@ -92,7 +93,7 @@ def test_two_members_in_line_are_aligned() -> None:
 
 
 def test_result_does_not_depend_on_the_order_of_points_or_a_shift() -> None:
-    bridge = make_bridge("frame", 1)
+    bridge = built_bridge("frame", 1)
     points, ids, _ = sample_surface(bridge, 0.3)
     order = np.random.default_rng(0).permutation(len(points))
     a = adjacency(points, ids, 0.3)
@@ -103,7 +104,7 @@ def test_result_does_not_depend_on_the_order_of_points_or_a_shift() -> None:
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_bridges_hang_together_as_they_are_built(type_: str) -> None:
-    bridge = make_bridge(type_, 0)
+    bridge = built_bridge(type_, 0)
     points, ids, _ = sample_surface(bridge, 0.2)
     found = adjacency(points, ids, 0.25)
     n, _ = connected_components(coo_array((np.ones(len(found.edges)), found.edges.T), (bridge.n_parts,) * 2))

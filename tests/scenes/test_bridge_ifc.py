@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapcut.scenes.bridges import TYPES, make_bridge, read_ifc, write_ifc
+from built_bridges import built_bridge
+from gapcut.scenes.bridges import TYPES, read_ifc, write_ifc
 from gapcut.scenes.bridges.ifc_map import EXPORT, class_of, entity
 
 ifcopenshell = pytest.importorskip("ifcopenshell", reason="needs ifcopenshell (extra scenes)")
@@ -13,7 +14,7 @@ ifcopenshell = pytest.importorskip("ifcopenshell", reason="needs ifcopenshell (e
 
 @pytest.mark.parametrize("type_", ["arch", "girder"])
 def test_round_trip(type_: str, tmp_path) -> None:
-    bridge = make_bridge(type_, 1)
+    bridge = built_bridge(type_, 1)
     path = tmp_path / "bridge.ifc"
     write_ifc(bridge, path)
     found = read_ifc(path)
@@ -29,7 +30,7 @@ def test_round_trip(type_: str, tmp_path) -> None:
 
 def test_file_is_valid_and_the_same_twice(tmp_path) -> None:
     validate = pytest.importorskip("ifcopenshell.validate")
-    bridge = make_bridge("girder", 4)
+    bridge = built_bridge("girder", 4)
     write_ifc(bridge, tmp_path / "a.ifc")
     write_ifc(bridge, tmp_path / "b.ifc")
     logger = validate.json_logger()
@@ -43,7 +44,7 @@ def test_file_is_valid_and_the_same_twice(tmp_path) -> None:
 
 
 def test_unknown_elements_are_reported_and_can_be_mapped(tmp_path) -> None:
-    bridge = make_bridge("girder", 4)
+    bridge = built_bridge("girder", 4)
     write_ifc(bridge, tmp_path / "a.ifc")
     file = ifcopenshell.open(str(tmp_path / "a.ifc"))
     bearing = file.by_type("IfcBearing")[0]
@@ -66,7 +67,7 @@ def test_unknown_elements_are_reported_and_can_be_mapped(tmp_path) -> None:
 
 
 def test_everything_in_an_abutment_is_abutment_but_for_bearings_and_footings(tmp_path) -> None:
-    bridge = make_bridge("girder", 4)
+    bridge = built_bridge("girder", 4)
     write_ifc(bridge, tmp_path / "a.ifc")
     file = ifcopenshell.open(str(tmp_path / "a.ifc"))
     zone = next(z for z in file.by_type("IfcBridgePart") if z.PredefinedType == "ABUTMENT")
@@ -88,5 +89,5 @@ def test_maps_agree_in_both_directions() -> None:
     for label, (kind, predefined, _) in EXPORT.items():
         assert class_of(kind, predefined) == label
     for type_ in TYPES:
-        for part in make_bridge(type_, 2).parts:
+        for part in built_bridge(type_, 1).parts:
             assert class_of(*entity(part.label, part.name)) == part.label, part.name

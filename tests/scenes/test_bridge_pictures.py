@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapcut.scenes.bridges import CLASSES, make_bridge
+from built_bridges import built_bridge
+from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera
 from gapcut.scenes.bridges.splat import splat
 
 
 def _camera(size: tuple[int, int] = (60, 40)) -> Camera:
-    return Camera.at(make_bridge("girder", 1), size)
+    return Camera.at(built_bridge("girder", 1), size)
 
 
 def test_a_point_on_the_ray_of_a_pixel_is_seen_in_that_pixel():
@@ -25,7 +26,7 @@ def test_a_point_on_the_ray_of_a_pixel_is_seen_in_that_pixel():
 
 
 def test_the_structure_fills_the_frame_and_is_in_its_middle():
-    bridge = make_bridge("cable-stayed", 2)
+    bridge = built_bridge("cable-stayed", 2)
     camera = Camera.at(bridge, (400, 400))
     at, _ = camera.project(bridge.mesh.vertices)
     low, high = at.min(axis=0), at.max(axis=0)

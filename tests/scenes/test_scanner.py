@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gapcut.scenes.bridges import CLASSES, Bridge, Mesh, Part, make_bridge
+from built_bridges import built_bridge
+from gapcut.scenes.bridges import CLASSES, Bridge, Mesh, Part
 from gapcut.scenes.scanner import GROUND, Scan, ScannerSettings, scan_bridge
 from gapcut.scenes.scanner.rays import NOTHING, RayScene
 from gapcut.scenes.scanner.stations import candidates, place_stations
@@ -207,7 +208,7 @@ def test_deterministic_by_seed_and_within_the_limit() -> None:
 
 
 def test_a_bridge_is_seen_class_by_class() -> None:
-    bridge = make_bridge("girder", 1)
+    bridge = built_bridge("girder", 1)
     scan = scan_bridge(bridge, 1, replace(ScannerSettings(), angular_step=0.5, least_points=1))
     for name, (gone, of) in scan.unseen_by_class(bridge).items():
         assert gone < 0.35 * of, name
