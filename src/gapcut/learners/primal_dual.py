@@ -1,4 +1,4 @@
-"""The default learner: primal-dual steps on the tight relaxation, judged by the exact cut (formulation, section 3b)."""
+"""The default learner: primal-dual steps on the tight relaxation (docs/mathematics.md, Saddle problem)."""
 
 from __future__ import annotations
 
