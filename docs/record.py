@@ -1,8 +1,8 @@
 """Run what the pages show and keep it: ``python docs/record.py [ID ...] [--all] [--list] [--processor NAME]``.
 
-A run is a marked block of a page (pages.py), run after the blocks before it, or the command in docs/runs/ID.json,
-of whose output what stands between the first and the last line of a table is kept. Without an ID all marked blocks that are not slow are run, with ``--all``
-everything. Afterwards ``python docs/render.py`` fills the pages.
+A run is a marked block of a page (pages.py), run after the blocks before it, or the command in docs/runs/ID.json, of
+whose output what stands between the first and the last line of a table is kept. Without an ID all marked blocks that
+are not slow are run, with ``--all`` everything. Afterwards ``python docs/render.py`` fills the pages.
 """
 
 from __future__ import annotations
