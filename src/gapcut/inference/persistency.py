@@ -105,7 +105,7 @@ def _check(
     if table.size == 0 and len(joined) == 0:
         table = np.zeros((0, 2, 2))
     if table.shape != (len(joined), 2, 2):
-        raise ValueError(f"tables have shape {table.shape}, expected ({len(joined)}, 2, 2): one a pair")
+        raise ValueError(f"tables have shape {table.shape}, expected ({len(joined)}, 2, 2): one per pair")
     for what, entries in (("unary", cost), ("tables", table)):
         bad = np.flatnonzero(~(entries.ravel() > -np.inf))
         if len(bad):
