@@ -88,7 +88,7 @@ class GraphSet(Sequence[Graph]):
 
     @classmethod
     def load(cls, path: str | PathLike[str], select: str | None = None) -> GraphSet:
-        """Read an ``.npz`` or a folder with one ``.npz`` a graph; ``select``: a boolean per-graph array."""
+        """Read an ``.npz`` or a folder with one ``.npz`` per graph; ``select``: a boolean per-graph array."""
         from gapcut.data.archive import load
 
         graphs = load(path)

@@ -59,7 +59,7 @@ def roof_dual(
 def persistency(
     energy: Energy, *, start: ArrayLike | None = None, time_left: float | None = None
 ) -> RoofDual:
-    """Roof duality of an energy with one or two labels a node; ``ValueError`` if a node has more."""
+    """Roof duality of an energy with one or two labels per node; ``ValueError`` if a node has more."""
     refuse_cliques(energy, "roof duality")
     first = None if start is None else energy.check_labels(start).astype(np.uint8)
     labels, strong, bound, stopped = _core.roof_dual_energy(energy.native, first, time_left)
