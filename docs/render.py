@@ -22,7 +22,14 @@ def rendered(page: Path) -> str:
             text = text[: block.shown.start] + record(block.run)["output"] + text[block.shown.stop :]
         elif block.run:
             sys.exit(f"{block.where}: no block shows the output of {block.run}")
-    return TABLE.sub(lambda m: f"{m[1]}\n{record(m[2])['output']}\n{m[3]}", text)
+    return TABLE.sub(lambda m: f"{m[1]}\n{table(m[2])}\n{m[3]}", text)
+
+
+def table(run: str) -> str:
+    """The table of a record, and under it how it was made."""
+    known = record(run)
+    made = f"{known['processor']}, {known['target']}, {known['date']}, gapcut {known['version']}"
+    return f"{known['output']}\n<sub>`{known['command']}`: {made}</sub>\n"
 
 
 def main(check: bool) -> None:
