@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pages import Failed, Session, blocks, pages
 
-BRACKET = re.compile(r"(\S+) <= optimum <=.*?(?<=<= )([\d.e+-]+)")
+BRACKET = re.compile(r"(\S+) <= (?:optimum|minimum) <=.*?(?<=<= )([\d.e+-]+)")
 VARIES = re.compile(
     r"[\d,]+(?= (?:oracle calls|passes|of [\d,]+ pairwise are not|of [\d,]+ pairwise are exactly|MB|s\b))"
     r"|(?<=in )\d+(?= passes)|\S*\d[\d,]*\.\d\S*|\S*\de[+-]\d+\S*"
