@@ -6,7 +6,9 @@ Comments in a page, which readers do not see, say what is what:
   follow ``slow`` (not run in CI), ``needs=FOLDER`` of ../shared/data, ``exit=CODE``.
 - ``<!-- try: needs=FOLDER -->``: the same words for code whose output is not shown.
 - ``<!-- skip: REASON -->``: code that is not run. ``<!-- setup: CODE -->``: Python that is run but not shown.
-- ``<!-- table: ID -->`` ... ``<!-- end -->``: the table in docs/runs/ID.json.
+- ``<!-- table: ID -->`` ... ``<!-- end -->``: the tables in docs/runs/ID.json, and how they were made. With a name
+  after the ID: the one table whose first column is called so.
+- ``<!-- value: ID ROW @ COLUMN -->`` ... ``<!-- end -->``, within a line (not at its start): a cell of such a table.
 
 Code is fenced as ``python`` or ``sh``. The blocks of a page are run in order, in one folder and one namespace.
 """
