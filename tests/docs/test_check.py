@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+if not DOCS.is_dir():
+    pytest.skip("source distributions have no docs", allow_module_level=True)
+sys.path.insert(0, str(DOCS))
 
-from check import difference
+from check import difference  # noqa: E402
 
 PROOF = "44.63 <= optimum <= this model <= 45.06, certified\naccuracy 0.910"
 COUNTS = (
