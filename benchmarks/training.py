@@ -125,11 +125,11 @@ def _line(m: Measurement) -> str:
 
 
 def _compact(measurements: Sequence[Measurement]) -> str:
-    """Seconds of wall clock (of CPU) to the target, or the gap where it was not met."""
+    """Seconds of wall clock to the target, or the gap where it was not met."""
     columns = list(dict.fromkeys((m.data, m.C) for m in measurements))
     cells: dict[str, dict[tuple[str, float], str]] = {}
     for m in measurements:
-        shown = f"{m.wall:.2g} ({m.cpu:.2g})" if m.reached else f"{m.gap:.2%}"
+        shown = f"{m.wall:.2g} s" if m.reached else f"{100 * m.gap:.2f} %"
         cells.setdefault(m.row, {})[m.data, m.C] = shown
     lines = [_cells(["", *(f"{data}, C = {C:g}" for data, C in columns)]), f"|{'---|' * (len(columns) + 1)}"]
     return "\n".join(
