@@ -32,7 +32,9 @@ def main() -> None:
     given = parser.parse_args()
     shown = {block.run: block for page in pages() for block in blocks(page) if block.run}
     tables = {
-        path.stem: record(path.stem)["command"] for path in RUNS.glob("*.json") if path.stem not in shown
+        path.stem: record(path.stem)["command"]
+        for path in sorted(RUNS.glob("*.json"))
+        if path.stem not in shown
     }
     known = {**{run: block.where for run, block in shown.items()}, **tables}
     if given.list:
