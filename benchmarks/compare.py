@@ -47,7 +47,7 @@ GAP = 0.01
 WALL = 6.0
 """Wall-clock limit of a fit as a multiple of its CPU limit: only what hangs inside one pass meets it."""
 GRAPH_LIMIT = 5.0
-"""Seconds a graph at test time."""
+"""Seconds per graph at test time."""
 
 
 def main() -> None:

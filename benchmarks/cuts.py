@@ -7,7 +7,7 @@ Weights are taken along runs: ``sparse`` from the default learner (most pairwise
 ``sparse`` with 1e-9 of the largest weight in place of every zero, as an interior-point method leaves it.
 ``core`` is what persistency leaves to the cut, ``whole`` the network without it.
 
-Every code gets the same integer networks, one a graph, and must return the same flow values. Seconds are CPU
+Every code gets the same integer networks, one per graph, and must return the same flow values. Seconds are CPU
 seconds for all graphs, building and solving, median over repeats; a ratio above 1 says that ours is faster.
 SciPy takes 32-bit capacities: it is compared on networks scaled down to 31 bits, with ours timed on the same.
 """
@@ -92,7 +92,7 @@ def dusty(problem: LearningProblem, weights: FloatArray) -> FloatArray:
 
 
 def networks(problem: LearningProblem, moments: Sequence[FloatArray], persistency: bool) -> list[Network]:
-    """One a graph and moment; graphs that need no cut are left out."""
+    """One per graph and moment; graphs that need no cut are left out."""
     oracle = CutOracle(problem, persistency=persistency)
     found = (Network(*oracle.core_network(w, i)) for w in moments for i in range(problem.n_graphs))
     return [network for network in found if len(network.arcs)]

@@ -1,4 +1,4 @@
-"""Labelling 1.25, 2.5 and 5 million points: CPU seconds a step, peak memory, and how they grow.
+"""Labelling 1.25, 2.5 and 5 million points: CPU seconds per step, peak memory, and how they grow.
 
 ``python benchmarks/label_scale.py --model oakland.gapcut --shared ../shared [--sizes 1250000,2500000,5000000]``: what
 ``gapcut label`` does, LAZ in and LAZ out, ``--repeats`` times a size; medians are printed. The scans of Oakland are

@@ -264,7 +264,7 @@ def line(scores: Scores) -> str:
 
 
 def markdown(rows: dict[str, Scores], names: list[str]) -> str:
-    head = ["", "accuracy", "macro F1", *(f"F1 {name}" for name in names)]
+    head = ["labelled by", "accuracy", "macro F1", *(f"F1 {name}" for name in names)]
     lines = [head, ["---"] * len(head)]
     for name, s in rows.items():
         cells = [f"{100 * s.accuracy:.2f} %", f"{s.macro_f1:.4f}", *(f"{c.f1:.3f}" for c in s.classes)]

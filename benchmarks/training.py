@@ -7,7 +7,7 @@ All rows of a data set work on the same packed problem in one process; loading a
 clock. A run ends at a certified relative gap of ``--gap`` or after ``--limit`` seconds of wall clock, and
 then shows the gap it reached. Bounds of rivals are made by the same exact oracle and dual bound as ours,
 off the clock. CPU seconds are the fair figure on a machine that does other work. A Markdown table goes to
-standard output, progress to standard error.
+standard output, progress to standard error; ``--compact`` prints a column for each data set and C.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def main() -> None:
     conditions = Conditions(Limits(gap=options.gap, time_limit=limit), threads, options.repeat)
     measurements: list[Measurement] = []
     print(f"target gap {options.gap:.2%}, limit {limit:g} s of wall clock a run, {threads} threads\n")
-    print(HEADER, flush=True)
+    if not options.compact:
+        print(HEADER, flush=True)
     for name in names:
         try:
             workload = load(name, options.shared)
@@ -63,11 +64,13 @@ def main() -> None:
             continue
         print(workload.describe(), file=sys.stderr, flush=True)
         for result in _compare(workload, chosen, [float(C) for C in options.C.split(",")], conditions):
-            print(_line(result), flush=True)
+            print(_line(result), file=sys.stderr if options.compact else sys.stdout, flush=True)
             measurements.append(result)
-        if QUOTED in chosen:
+        if QUOTED in chosen and not options.compact:
             for quote in quotes(options.shared / "anchors" / "pystruct.md", workload):
                 print(_quoted_line(name, quote), flush=True)
+    if options.compact:
+        print(_compact(measurements))
     if options.json:
         _write(options.json, measurements, conditions)
 
@@ -91,6 +94,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=1, help="runs a row; the median by CPU time is shown")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    parser.add_argument("--compact", action="store_true", help="a column for each data set and C")
     parser.add_argument("--json", type=Path, help="write the same with all digits to this file")
     return parser.parse_args()
 
@@ -118,6 +122,19 @@ def _line(m: Measurement) -> str:
     cells = [m.data, f"{m.C:g}", m.row, f"{m.wall:.2f}", f"{m.cpu:.2f}", m.passes, m.oracle_calls]
     cells += [f"{m.lower:.5g}", f"{m.upper:.5g}", gap, accuracy, f"{m.nonzero:.1%}", m.note]
     return _cells(cells)
+
+
+def _compact(measurements: Sequence[Measurement]) -> str:
+    """Seconds of wall clock to the target, or the gap where it was not met."""
+    columns = list(dict.fromkeys((m.data, m.C) for m in measurements))
+    cells: dict[str, dict[tuple[str, float], str]] = {}
+    for m in measurements:
+        shown = f"{m.wall:.2g} s" if m.reached else f"{100 * m.gap:.2f} %"
+        cells.setdefault(m.row, {})[m.data, m.C] = shown
+    lines = [_cells(["", *(f"{data}, C = {C:g}" for data, C in columns)]), f"|{'---|' * (len(columns) + 1)}"]
+    return "\n".join(
+        lines + [_cells([row, *(found.get(c, "-") for c in columns)]) for row, found in cells.items()]
+    )
 
 
 def _quoted_line(data: str, quote: Quote) -> str:

@@ -168,7 +168,7 @@ def test_steps_see_unlabelled_nodes() -> None:
 
 
 def scores(graph: Graph, unary: np.ndarray, pairwise: np.ndarray) -> np.ndarray:
-    """Scores of all K^V one-hot labelings, by the definition (formulation, section 1)."""
+    """Scores of all K^V one-hot labelings, by the definition (docs/mathematics.md, Model)."""
     K = len(unary)
     table = dense(graph) @ unary.T
     pairs = np.einsum("ed,kld->ekl", graph.edge_features, pairwise)

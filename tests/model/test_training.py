@@ -81,7 +81,10 @@ def test_the_pieces_make_what_the_estimator_makes(learner: str) -> None:
     unary, pairwise = problem.expand(result.weights)
     assert np.array_equal(unary, svm.unary_)
     assert np.array_equal(pairwise, svm.pairwise_)
-    assert (result.lower, result.upper) == (svm.certificate_.lower, svm.certificate_.upper)
+    assert (result.certificate.lower, result.certificate.upper) == (
+        svm.certificate_.lower,
+        svm.certificate_.upper,
+    )
 
 
 def test_the_oracle_of_the_settings_weighs_classes() -> None:
@@ -99,5 +102,5 @@ def test_the_oracle_of_the_settings_weighs_classes() -> None:
         w = problem.clamp(np.linspace(-0.2, 0.3, problem.dim))
         bounds.append(asked.total(w).bound)
         result = make_learner(chosen).run(problem, asked, Limits(gap=1e-3))
-        assert result.status == "certified"
+        assert result.certificate.status == "certified"
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)

@@ -4,7 +4,7 @@
 // Weights. The full weight vector is [unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group], row-major,
 // full_dim() long. Learners and oracles exchange the compact vector instead: the dim() coordinates that can differ from
 // zero. `slot` maps a full coordinate to its compact place, or to -1 where the weight is zero by the domain
-// (formulation, section 4: a non-negative pairwise coordinate that is zero in every true joint feature map).
+// (mathematics.md, Learning problems: a non-negative pairwise coordinate that is zero in every true joint feature map).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gapcut {
 
-// Terms over `order` nodes each (formulation, section 6): clique (u_1, ..., u_d) scores w_t . phi(u_1, ..., u_d) if its
+// Terms over `order` nodes (mathematics.md, Cliques): clique (u_1, ..., u_d) scores w_t . phi(u_1, ..., u_d) if its
 // labels are tuple t of the group, and nothing if they are no tuple of it.
 struct CliqueGroup {
     std::int32_t order = 0;             // d >= 2
@@ -83,7 +83,7 @@ std::vector<std::int32_t> feature_columns(const Problem& problem);
 // (feature_width(),) whether no node, edge or clique has a negative value in this column.
 std::vector<std::uint8_t> nonnegative_columns(const Problem& problem);
 
-// R of Theorem B.4 (formulation, section 3): max over graphs of an upper bound of |Psi(x,y) - Psi(x,z)|, all z,
+// R of Theorem B.4 (mathematics.md, Cutting plane): max over graphs of an upper bound of |Psi(x,y) - Psi(x,z)|, all z,
 // over the coordinates in use.
 double feature_radius(const Problem& problem);
 

@@ -10,7 +10,7 @@ struct ArcSteps {
     float tau, sigma, relax;
 };
 
-// Step 5 of the iteration (formulation, section 3b) on n arcs of one label pair. `gain` is B; z_u and z_v the old
+// Step 5 of the iteration (mathematics.md, Saddle problem), on n arcs of one label pair. `gain` is B; z_u, z_v the old
 // labels at both ends; m, d1, d2 the state, updated. Adds 2 t1 - d1 to to_tail and 2 t2 - d2 to to_head, and returns
 // the squared change of the state in the step's own metric.
 float arc_step(std::int64_t n, ArcSteps steps, const float* gain, const float* z_tail, const float* z_head, float* m,

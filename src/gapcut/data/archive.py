@@ -308,7 +308,7 @@ def _node_features(arrays: dict[str, AnyArray]) -> Any:
         features = _need(arrays, "node_features")
         if features.ndim != 2:
             raise ValueError(
-                f"array 'node_features' has shape {features.shape}, but must be a table, one row a node"
+                f"array 'node_features' has shape {features.shape}, but must be a table, one row per node"
             )
         return _closed(features)
     data, indices, indptr, shape = (_need(arrays, part) for part in _CSR)

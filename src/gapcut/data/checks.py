@@ -53,7 +53,7 @@ def feature_matrix(value: Any, what: str, row: str) -> FloatArray:
 def sparse_features(value: Any) -> sp.csr_array:
     """(V, Dn) finite sparse node features in canonical CSR form, its arrays read-only."""
     if value.ndim != 2:
-        raise GraphError(f"node_features has shape {value.shape}, but must be a table, one row a node")
+        raise GraphError(f"node_features has shape {value.shape}, but must be a table, one row per node")
     if value.dtype.kind not in "biuf":
         raise GraphError(f"node_features holds {value.dtype} values, but must hold real numbers")
     matrix = value if _is_frozen_csr(value) else _canonical_copy(value)
@@ -155,7 +155,7 @@ def weight_vector(value: Any, n_nodes: int) -> FloatArray:
     raw = plain_array(value, "node_weights")
     if raw.shape != (n_nodes,):
         raise GraphError(
-            f"node_weights has shape {raw.shape}, but the graph has {n_nodes} nodes: give one a node"
+            f"node_weights has shape {raw.shape}, but the graph has {n_nodes} nodes: give one per node"
         )
     weights = finite(_real(raw, "node_weights"), "node_weights", "node")
     if (weights < 0).any():

@@ -179,7 +179,7 @@ def _features(value: Any, n_cliques: int) -> FloatArray:
     rows = checks.feature_matrix(value, "features of a clique set", "clique")
     if len(rows) != n_cliques:
         raise GraphError(
-            f"features of a clique set have {len(rows)} rows, but there are {n_cliques} cliques: give one row a clique"
+            f"features of a clique set have {len(rows)} rows, but there are {n_cliques} cliques: one row per clique"
         )
     return rows
 

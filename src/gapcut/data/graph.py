@@ -204,6 +204,6 @@ def _edge_features(value: Any, n_edges: int) -> FloatArray:
     rows = checks.feature_matrix(raw, "edge_features", "edge")
     if len(rows) != n_edges:
         raise GraphError(
-            f"edge_features has {len(rows)} rows, but the graph has {n_edges} edges: give one row an edge"
+            f"edge_features has {len(rows)} rows, but the graph has {n_edges} edges: give one row per edge"
         )
     return rows

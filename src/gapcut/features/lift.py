@@ -1,4 +1,4 @@
-"""Make signed edge features non-negative without losing what they say."""
+"""Make signed edge features non-negative without losing information."""
 
 from __future__ import annotations
 

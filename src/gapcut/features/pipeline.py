@@ -57,7 +57,7 @@ class FeaturePipeline:
       two ends (``"node"``), or not (``"none"``); the constant edge feature and the sums follow.
     - ``incidence_scale``: the sums as they are (``"none"``), centred (``"center"``) or standardised
       (``"standard"``); ``"auto"`` standardises them unless ``standardize=False``.
-    - ``n_thresholds``: stumps a feature.
+    - ``n_thresholds``: stumps per feature.
 
     Clique features are scaled, lifted and given a constant column as edge features are (they are split where
     edge features become stumps), and ``incidence`` adds their sums.
@@ -224,7 +224,7 @@ class FeaturePipeline:
         return self._with_raw_cliques(graph)
 
     def _with_raw_cliques(self, graph: Graph) -> Graph:
-        """A graph without clique groups gets empty ones; which label tuples it names is of no matter by now."""
+        """A graph without clique groups gets empty ones; which label tuples it names does not matter here."""
         raw = self.raw_columns
         if not graph.cliques:
             empty = [

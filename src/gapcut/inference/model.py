@@ -20,7 +20,7 @@ def model_energy(
     pairwise: FloatArray,
     cliques: Iterable[tuple[IntArray, FloatArray]] | None = None,
 ) -> Energy:
-    """``U = -f`` (formulation, section 1): unaries ``-X W'`` and tables ``-sum_d phi_d(e) W[:, :, d]``.
+    """``U = -f`` (docs/mathematics.md, Model): unaries ``-X W'`` and tables ``-sum_d phi_d(e) W[:, :, d]``.
 
     ``nodes`` (V, Dn) and ``edge_features`` (E, De) model-ready features; ``edges`` (E, 2); ``unary`` (K, Dn);
     ``pairwise`` (K, K, De); ``cliques``: further terms, see :class:`CliqueWeights`. Zero weights and zero features cost

@@ -1,4 +1,4 @@
-"""What a user may hand over as unaries, edges and tables, checked and flattened for the core."""
+"""Unaries, edges and tables as users give them, checked and flattened for the core."""
 
 from __future__ import annotations
 

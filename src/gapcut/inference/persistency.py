@@ -59,7 +59,7 @@ def roof_dual(
 def persistency(
     energy: Energy, *, start: ArrayLike | None = None, time_left: float | None = None
 ) -> RoofDual:
-    """Roof duality of an energy with one or two labels a node; ``ValueError`` if a node has more."""
+    """Roof duality of an energy with one or two labels per node; ``ValueError`` if a node has more."""
     refuse_cliques(energy, "roof duality")
     first = None if start is None else energy.check_labels(start).astype(np.uint8)
     labels, strong, bound, stopped = _core.roof_dual_energy(energy.native, first, time_left)
@@ -105,7 +105,7 @@ def _check(
     if table.size == 0 and len(joined) == 0:
         table = np.zeros((0, 2, 2))
     if table.shape != (len(joined), 2, 2):
-        raise ValueError(f"tables have shape {table.shape}, expected ({len(joined)}, 2, 2): one a pair")
+        raise ValueError(f"tables have shape {table.shape}, expected ({len(joined)}, 2, 2): one per pair")
     for what, entries in (("unary", cost), ("tables", table)):
         bad = np.flatnonzero(~(entries.ravel() > -np.inf))
         if len(bad):

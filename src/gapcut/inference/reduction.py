@@ -1,6 +1,6 @@
 """What can be done exactly before a heavy solver: a smaller energy with the same minimum, in components.
 
-Labels that no allowed labeling uses and labels dominated by another one go (dead-end elimination); nodes with one label
+Labels that are in no allowed labeling or dominated by another are removed (dead-end elimination); nodes with one label
 are folded into their neighbours and into cliques, parallel edges joined, nodes with one neighbour eliminated by dynamic
 programming; all of it again while it helps. What is left falls into components, each an energy of its own.
 
@@ -22,7 +22,7 @@ from gapcut.inference.packing import lower_sum
 from gapcut.typing import FloatArray, IntArray
 
 ROUNDS = 4
-"""Elimination of labels and of nodes alternate at most so often."""
+"""Rounds of eliminating labels, then nodes, at most."""
 
 DEAD_END_WORK = 100_000_000
 """Nodes whose comparison of labels would read more table entries than this keep their labels."""

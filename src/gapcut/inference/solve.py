@@ -22,9 +22,9 @@ def solve(
 
     ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and labeling),
     ``"bp"`` (belief propagation), ``"icm"`` (local search from ``start``) and ``"expansion"`` (moves by roof
-    duality) for labelings, ``"qpbo"`` (roof duality, at most two labels a node), ``"lp"`` (linear program: bound
+    duality) for labelings, ``"qpbo"`` (roof duality, at most two labels per node), ``"lp"`` (linear program: bound
     and labeling), ``"ilp"`` and ``"exact"`` (integer program, toulbar2: exact, given time), ``"brute"``
-    (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock: when it strikes, the best
+    (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock: when it is reached, the best
     labeling and bound so far are returned; the tables are read and copied in any case. ``settings`` are the
     method's own, see its docstring. ``ValueError`` for an unknown method or setting.
     """

@@ -18,7 +18,7 @@ class FrankWolfe(Learner):
     """One plane a graph: the convex combination ``x_i, d_i`` of all its planes so far, moved towards each
     new one.
 
-    The dual of formulation, section 3, with one simplex of mass ``C/n`` a graph: ``max sum d_i -
+    The dual with one simplex of mass ``C/n`` a graph (docs/mathematics.md, Planes and the dual): ``max sum d_i -
     conjugate(sum x_i)`` and ``w = clamp(sum x_i)``. The box makes it piecewise quadratic instead of
     quadratic, so the line search of the paper becomes a search for the zero of a piecewise linear
     derivative; it stays exact.

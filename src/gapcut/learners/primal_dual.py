@@ -1,4 +1,4 @@
-"""The default learner: first-order steps on the oracle's relaxation, certified from time to time."""
+"""The default learner: primal-dual steps on the oracle's relaxation (docs/mathematics.md, Saddle problem)."""
 
 from __future__ import annotations
 

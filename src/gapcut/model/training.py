@@ -39,7 +39,7 @@ class TrainingSet:
 
 
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
-    """Fit the feature steps on whole graphs, then cut out the labelled nodes (formulation, section 5)."""
+    """Fit the feature steps on whole graphs, then cut out the labelled nodes."""
     if settings.classes is None:
         coder = LabelCoder.found([g.labels for g in graphs])
     else:

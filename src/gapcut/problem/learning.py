@@ -161,7 +161,7 @@ def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArra
     """All but the pairwise and clique coordinates that are zero at every optimum.
 
     With non-negative features, a coordinate that no true joint feature map shows has ``h <= 0`` in every
-    plane, so a lower bound of 0 keeps its weight at 0 (formulation, section 4).
+    plane, so a lower bound of 0 keeps its weight at 0 (docs/mathematics.md, Learning problems).
     """
     unary = core.n_labels * core.node_dim
     never_true = core.true_feature_sum() == 0.0

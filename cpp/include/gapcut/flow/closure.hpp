@@ -1,6 +1,6 @@
-// Exact maximisation of  sum_i a_i z_i + sum_(i,j) b_ij z_i z_j  over z in {0,1}^n, with all b >= 0 (formulation,
-// section 2): a maximum closure, one minimum cut. Terms over more variables, g z_i z_j ... z_m with g >= 0, get a
-// variable s of their own: g s (z_i + ... + z_m - (d - 1)), whose maximum over s is the term (section 6).
+// Exact maximisation of  sum_i a_i z_i + sum_(i,j) b_ij z_i z_j  over z in {0,1}^n, with all b >= 0
+// (mathematics.md, Exact oracle): a maximum closure, one minimum cut. Terms over more variables,
+// g z_i z_j ... z_m with g >= 0, get a variable s of their own: g s (z_i + ... + z_m - (d - 1)), maximised over s.
 //
 // Coefficients come as doubles and are rounded once to 64-bit integers at a power-of-two scale; everything after
 // that, the persistency rules as well as the cut, is exact integer arithmetic. So the labeling is a maximiser of the

@@ -1,4 +1,4 @@
-// The metric of the primal-dual iteration (formulation, section 3b): step sizes of labels and arcs, and the quadratic
+// The metric of the primal-dual iteration (mathematics.md, Saddle problem): steps of labels and arcs, and the quadratic
 // forms in which the weights move. Loss is normalised: its mean over graphs is 1.
 #pragma once
 

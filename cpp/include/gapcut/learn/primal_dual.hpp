@@ -1,4 +1,4 @@
-// Primal-dual learning on the tight relaxation (formulation, section 3b): first-order steps on
+// Primal-dual learning on the tight relaxation (mathematics.md, Saddle problem): first-order steps on
 //
 //   min_{w in box, d1,d2 >= 0} max_{z,m in [0,1]}  |w|^2/(2c) - w'q + sum z_uk (loss_uk + phi_u.w^k)
 //        + sum m_ekl phi_e.w^kl + sum d1_ekl (z_uk - m_ekl) + d2_ekl (z_vl - m_ekl)

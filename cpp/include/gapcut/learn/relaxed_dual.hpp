@@ -1,4 +1,4 @@
-// Dual points from relaxed labels (formulation, section 3b).
+// Dual points from relaxed labels (mathematics.md, Threshold decomposition).
 //
 // For any z in [0,1]^{V x K} and m = min(z_u, z_v), the pair
 //     h = Psi(x, y) - Psi(x, z, m),   d = sum_uk loss_u |z_uk - y_uk|

@@ -1,6 +1,6 @@
 // Repair of relaxed labels: coordinate ascent on the dual value
 //     D(z) = c sum_uk loss_u |z_uk - y_uk| - conjugate(W),   W = c (q - Psi(z, m = min)),   c = C / n,
-// one label of one node at a time (formulation, section 3b). Each step maximises a quadratic lower model of D that is
+// one label of one node at a time (mathematics.md, Repair). Each step maximises a quadratic lower model of D that is
 // exact at step 0, so D never falls (up to rounding; the caller computes D of the result anew and certifies that).
 #pragma once
 

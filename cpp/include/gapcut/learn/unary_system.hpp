@@ -1,4 +1,4 @@
-// The metric of the unary weights (formulation, section 3b): for label k the form L_k = f_k A, A = X' diag(weight) X,
+// The metric of the unary weights (mathematics.md, Saddle problem): for label k L_k = f_k A, A = X' diag(weight) X,
 // and the step that solves (L_k + I/c) x = r.
 //
 // Three ways, one interface. Dense: A and a Cholesky factor for each distinct f. Iterative, for thousands of columns: A

@@ -1,4 +1,4 @@
-// The clique terms of the relaxed binary problem (formulation, section 6): what they add to a graph's closure problem,
+// The clique terms of the relaxed binary problem (mathematics.md, Cliques): what they add to a graph's closure problem,
 // and to its plane.
 #pragma once
 

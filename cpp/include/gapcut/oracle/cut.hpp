@@ -1,4 +1,4 @@
-// The exact oracle of the relaxed binary problem (formulation, section 2): for each graph
+// The exact oracle of the relaxed binary problem (mathematics.md, Exact oracle): for each graph
 //     max over z in {0,1}^{V x K} of  Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z)),
 // one closure problem a graph. Needs pairwise and clique weights >= 0, and features of edges and cliques >= 0.
 #pragma once

@@ -1,4 +1,4 @@
-// The one-hot learning problem, graph by graph (formulation, section 7): each node takes exactly one label, a wrong one
+// The one-hot learning problem, graph by graph (mathematics.md, Learning problems): one label per node, a wrong one
 // costs 2 loss_u (both of its wrong indicators), pairwise weights may have any sign:
 //     max over labelings z of  Delta(y, z) - w'(Psi(x, y) - Psi(x, z))
 //   = max over z of  sum_u gain_u(z_u) + sum_e table_e(z_tail, z_head)  -  the same sum at z = y.

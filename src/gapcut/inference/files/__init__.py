@@ -1,4 +1,4 @@
-"""Energies on disk: one file a format, each with ``read(data, path)`` and ``write(energy, path)``."""
+"""Energies on disk: one module per format, each with ``read(data, path)`` and ``write(energy, path)``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write_energy(energy: Energy, path: str | os.PathLike[str]) -> None:
     """Write an energy in the format that the file's name ends with, as :func:`read_energy` reads it.
 
     ``.cfn`` and ``.h5`` keep every entry exactly; ``.uai`` keeps weights ``exp(-entry)``; ``.wcsp`` takes
-    integers >= 0 only. The file appears when it is complete. Raises ``EnergyFileError`` if the format cannot
+    integers >= 0 only. The file is written completely or not at all. Raises ``EnergyFileError`` if the format cannot
     hold the energy, ``OSError`` if the file cannot be written.
     """
     path = Path(path)

@@ -21,7 +21,7 @@ MOST_NODES_OF_A_TABLE = 32
 
 @dataclass(frozen=True)
 class Factor:
-    """``table[y_scope[0], y_scope[1], ...]``, one axis a node of ``scope``; a constant for an empty scope."""
+    """``table[y_scope[0], y_scope[1], ...]``, one axis per node of ``scope``; a constant for an empty scope."""
 
     scope: tuple[int, ...]
     table: FloatArray

@@ -1,6 +1,6 @@
 """HDF5 files of OpenGM 2, for models whose operator adds (the file does not say).
 
-Layout, one group a model: ``header`` = version 2, 0, number of variables, of factors, of function types,
+Layout, one group per model: ``header`` = version 2, 0, number of variables, of factors, of function types,
 then (type id, number of functions) for each type, then the value type (0 float, 1 double, 2 unsigned,
 3 integer); ``numbers-of-states``; for each type a group ``function-id-<id>`` with ``indices`` and ``values``
 of all its functions in a row; ``factors`` = for each (function, position of its type in the header, number of
@@ -31,7 +31,7 @@ _GROUP = "gm"
 
 
 class _Cursor:
-    """A place in an array, whose end is no surprise."""
+    """A position in an array; reading past its end is an error."""
 
     def __init__(self, array: AnyArray, name: str) -> None:
         self._array, self._name, self._at = array, name, 0

@@ -82,7 +82,7 @@ class Tokens:
         return values
 
     def end(self, after: str) -> None:
-        """Refuse words that nobody asked for."""
+        """Refuse words after the last one expected."""
         if self._at < len(self._words):
             self._at += 1
             raise self.fail(f"unexpected {shorten(self._words[self._at - 1])} after {after}")

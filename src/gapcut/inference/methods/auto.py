@@ -1,4 +1,4 @@
-"""The method for everybody: message passing, better labelings, reductions, then exact search of what is open."""
+"""The default method: message passing, better labelings, reductions, then exact search of what is open."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def auto(energy: Energy, clock: Deadline, *, tolerance: float = TOLERANCE, effor
     3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
        installed (for half of the time left), else, or after it, by the integer program.
 
-    Without a time limit, the searches of step 3 end after ``effort`` times 2,000 backtracks or 50 tree nodes a
+    Without a time limit, the searches of step 3 end after ``effort`` times 2,000 backtracks or 50 tree nodes per
     component, and components of more than 500,000 table entries are not searched; ``effort=0`` leaves them out. With
     one, they take what is left. ``tolerance`` as in ``trws``.
     """

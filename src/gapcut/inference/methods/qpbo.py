@@ -21,8 +21,8 @@ def qpbo(
     """Bound and persistent labels by roof duality; exact where every node gets a label, as in submodular energies.
 
     Nodes that get none keep the label of ``start`` ((V,) labels; by default the unary minima) after ICM; then
-    ``improve_rounds`` times a random half of them is let loose given the others (the idea of QPBO-I, Rother et
-    al. 2007). At most two labels a node, ``ValueError`` otherwise. See ``gapcut.inference.persistency`` for the
+    ``improve_rounds`` times a random half of them is optimised anew, the others kept (the idea of QPBO-I, Rother et
+    al. 2007). At most two labels per node, ``ValueError`` otherwise. See ``gapcut.inference.persistency`` for the
     labels that are proven.
     """
     refuse_cliques(energy, "method 'qpbo'")

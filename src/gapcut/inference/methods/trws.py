@@ -33,7 +33,7 @@ def trws(
     Stalled: in ``patience`` sweeps neither the bound nor the energy gained ``least_progress`` of the gap
     left. ``order`` of the nodes: ``"breadth-first"`` or ``"index"``. Forests of edges are solved exactly.
     ``escape``: components that stall with an open gap get sweeps with soft minima at falling temperatures, then
-    sharp ones again, which takes the bound to that of the linear program to about 0.05 %; bounds come from sharp
+    sharp ones again, which bring the bound to within about 0.05 % of the linear program's; bounds come from sharp
     sweeps alone, and ``max_sweeps`` counts both.
     Energies with cliques are treated by SRMP, without escapes, at most at the bound of the relaxation with clique
     marginals that agree on every node.

@@ -1,9 +1,11 @@
-"""Draw docs/images/bridge.png, the picture of the README: ``python docs/picture.py`` (needs matplotlib).
+"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | REPORT``; needs gapcut[plot,scan].
 
-A generated bridge from the side, labelled from node features alone and by a trained model, next to the
-bounds of the training run.
+``readme``: docs/images/bridge.png, a generated bridge from the side, labelled from node features alone and by a
+trained model, next to the bounds of the training run. ``bridges``: one bridge of each type. REPORT, the folder of
+``gapcut bridges reproduce``: that run's pictures, in fewer colours.
 """
 
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -12,12 +14,19 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Patch
+from PIL import Image
 
 from gapcut import StructuredSVM, datasets
 from gapcut.data import GraphSet
 from gapcut.datasets.structure import build_bridge
+from gapcut.scenes.bridges import TYPES, make_bridge
+from gapcut.scenes.bridges.picture import render
 
-OUT = Path(__file__).parent / "images" / "bridge.png"
+IMAGES = Path(__file__).parent / "images"
+TILE = (720, 380)
+TILES = [("girder", 0, 9.0), ("frame", 2, 9.0), ("arch", 0, 14.0), ("arch", 3, 9.0), ("truss", 3, 12.0)]
+TILES += [("cable-stayed", 1, 9.0)]
+MOST_BYTES = 300_000
 SEED, TRAIN, SHOWN, NODES = 0, 20, 23, 60
 NOISE, HIDDEN = 1.6, 0.15
 INK, WRONG, UPPER, LOWER = "#2b2b2b", "#e0002a", "#d55e00", "#0072b2"
@@ -50,7 +59,7 @@ SHAPES = {  # width, bottom and top of a part, or of a pile of them
 PILES = ("column", "abutment", "cable")
 
 
-def main():
+def of_the_readme():
     graphs = datasets.make_planted(TRAIN + 10, NODES, noise=NOISE, hidden=HIDDEN, seed=SEED)
     train, test = graphs[:TRAIN], graphs[TRAIN:]
     bare_train, bare_test = without_edges(train), without_edges(test)
@@ -80,8 +89,7 @@ def main():
     handles.append(Patch(facecolor="white", edgecolor=WRONG, linewidth=1.8, label="wrong"))
     place = {"loc": "lower left", "bbox_to_anchor": (0.005, 0.0)}
     figure.legend(handles=handles, ncol=6, frameon=False, fontsize=9.5, **place)
-    OUT.parent.mkdir(exist_ok=True)
-    figure.savefig(OUT, dpi=150)
+    figure.savefig(IMAGES / "bridge.png", dpi=150)
 
 
 def without_edges(graphs):
@@ -153,5 +161,35 @@ def note(axes, text, point, offset, colour):
     axes.annotate(text, point, offset, textcoords="offset points", color=colour)
 
 
+def of_each_type():
+    tiles = [
+        render(make_bridge(type_, 0, variant), TILE, azimuth=-70, elevation=high, samples=2)
+        for type_, variant, high in TILES
+    ]
+    rows = [np.concatenate(tiles[i : i + 2], axis=1) for i in (0, 2, 4)]
+    write(Image.fromarray(np.concatenate(rows).astype(np.uint8)), IMAGES / "bridges.png")
+
+
+def of_a_run(report):
+    for name in (*(f"bridge-{type_}.png" for type_ in TYPES), "confusion.png"):
+        out = IMAGES / name.replace("confusion", "bridge-confusion")
+        write(Image.open(report / name).convert("RGB"), out)
+
+
+def write(image, path):
+    """As a PNG of so few colours that it stays below 300 kB; octrees keep rare colours, such as the legend's."""
+    for colours in (256, 128, 64):
+        few = image.quantize(colours, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+        if path.stat().st_size < MOST_BYTES:
+            return
+    raise ValueError(f"{path} is too large even in 64 colours: make it smaller")
+
+
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    if sys.argv[1] in ("readme", "bridges"):
+        (of_the_readme if sys.argv[1] == "readme" else of_each_type)()
+    else:
+        of_a_run(Path(sys.argv[1]))
