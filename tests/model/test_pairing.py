@@ -8,7 +8,6 @@ import pytest
 from gapcut import Graph, StructuredSVM
 from gapcut.model.pairing import (
     LEARNERS,
-    ORACLES,
     all_forests,
     check_cliques,
     check_pair,
@@ -16,6 +15,7 @@ from gapcut.model.pairing import (
     oracle_for,
 )
 from gapcut.model.settings import Settings
+from gapcut.oracles.kinds import KINDS
 from sample_cliques import xor_graphs
 from sample_graphs import sample_graphs
 
@@ -50,7 +50,7 @@ def test_auto_oracle_is_exact_on_what_it_gets() -> None:
     assert oracle_for(xor_graphs(2), "block") == "cut"
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
+@pytest.mark.parametrize("oracle", tuple(KINDS))
 def test_auto_learner_goes_with_every_oracle(oracle: str) -> None:
     learner = learner_for("auto", oracle)
     assert learner == ("primal-dual" if oracle == "cut" else "block")
@@ -99,7 +99,7 @@ def test_what_does_not_go_together_is_refused_with_a_way_out(learner, oracle, no
 
 def test_cliques_go_with_the_cut_and_enumeration_only() -> None:
     taken = []
-    for oracle in ORACLES:
+    for oracle in KINDS:
         try:
             check_cliques("block", oracle)
         except ValueError as error:
