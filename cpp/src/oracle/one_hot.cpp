@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "gapcut/rounding.hpp"
 #include "gapcut/target.hpp"
-#include "scores.hpp"
 
 namespace gapcut {
 namespace {
@@ -94,7 +94,7 @@ double OneHotProblem::rounding(const OneHotWeights& w, std::int64_t graph) const
     const auto nodes = p.node_offset[graph + 1] - p.node_offset[graph];
     const auto terms =
         dn + de + p.n_labels * p.n_labels + 2 * (nodes + p.edge_offset[graph + 1] - p.edge_offset[graph]) + 16;
-    return 4.0 * gamma(static_cast<double>(terms)) * mass;
+    return 4.0 * gamma_n(static_cast<double>(terms)) * mass;
 }
 
 void OneHotProblem::add_unary(std::int64_t node, std::int64_t label, double share, double* plane) const {

@@ -8,7 +8,7 @@ import numpy as np
 
 from gapcut.learners.base import Callback, LearnResult, Limits
 from gapcut.learners.session import Session
-from gapcut.learners.sweeps import Average, Schedule, batches, line_search, mean_of
+from gapcut.learners.sweeps import Average, Schedule, batches, line_search
 from gapcut.oracles.base import Oracle, OraclePlanes
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -83,7 +83,7 @@ class FrankWolfe:
         found = session.oracle.evaluate(weights, None, session.clock.left)
         session.passes += 1
         session.calls += session.problem.n_graphs
-        session.offer_primal(weights, mean_of(found))
+        session.offer_primal(weights, found.mean())
         point.step_all(list(range(session.problem.n_graphs)), found)
         point.offer(session)
         session.record(session.problem.n_graphs)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gapcut.oracles.base import OraclePlanes, OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -21,16 +20,6 @@ def batches(rng: np.random.Generator, n_graphs: int, size: int) -> Iterator[list
     order = rng.permutation(n_graphs)
     for start in range(0, n_graphs, size):
         yield order[start : start + size].tolist()
-
-
-def mean_of(planes: OraclePlanes) -> OracleTotal:
-    """Means of the planes of all graphs, found at the same weights; the mean of the bounds is rounded up.
-
-    ``fsum`` and the division round once each, so two steps up pay for both.
-    """
-    bound = math.fsum(planes.bounds) / len(planes.bounds)
-    bound = math.nextafter(math.nextafter(bound, math.inf), math.inf)
-    return OracleTotal(planes.planes.mean(axis=0), float(planes.losses.mean()), bound)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from gapcut import _core
 from gapcut.typing import FloatArray
 
 ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
@@ -29,6 +30,14 @@ class OraclePlanes:
     losses: FloatArray
     bounds: FloatArray
 
+    def mean(self) -> OracleTotal:
+        """Means over the graphs; that of the bounds is proven too."""
+        return OracleTotal(
+            self.planes.mean(axis=0),
+            float(self.losses.mean()),
+            mean_bound(self.bounds.sum(), len(self.bounds)),
+        )
+
 
 @dataclass(frozen=True)
 class OracleTotal:
@@ -37,6 +46,14 @@ class OracleTotal:
     plane: FloatArray
     loss: float
     bound: float
+
+
+def mean_bound(total: float, count: int) -> float:
+    """At least the mean of ``count`` proven bounds that add up, in floating point and any order, to ``total``.
+
+    The one rule for all oracles; proof in ``cpp/include/gapcut/rounding.hpp``.
+    """
+    return _core.mean_above(float(total), count)
 
 
 class Oracle(Protocol):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
+from gapcut.oracles.base import OracleTotal, ProblemName
+from gapcut.oracles.native import NativeOracle, contiguous
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 
-class CutOracle:
+class CutOracle(NativeOracle):
     """``max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z))`` over ``z in {0,1}^{V x K}``, exactly (the paper, 3.2).
 
     The sum-to-one constraint is dropped, so with pairwise weights and edge features >= 0 the problem is a maximum
@@ -36,19 +35,9 @@ class CutOracle:
                 "oracle='cut' is exact only for pairwise and clique weights >= 0, but the weight domain allows "
                 "negative ones: use nonnegative='pairwise', or freeze those weights at a value >= 0"
             )
-        self._problem = problem
         self._native = _core.CutOracle(problem.core, n_threads)
         self._native.use_persistency(persistency)
-
-    def evaluate(
-        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
-    ) -> OraclePlanes:
-        chosen = np.arange(self._problem.n_graphs) if graphs is None else np.asarray(graphs)
-        weights = np.ascontiguousarray(w, dtype=np.float64)
-        planes, losses, bounds = self._native.evaluate(
-            weights, np.ascontiguousarray(chosen, dtype=np.int32), time_left
-        )
-        return OraclePlanes(planes, losses, bounds)
+        super().__init__(problem, self._native)
 
     def total(
         self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
@@ -56,26 +45,23 @@ class CutOracle:
         """``start`` holds arc shares near the best ones for these weights: they leave little for the flow to do,
         and change nothing of the answer's value.
         """
-        plane, loss, bound, _ = self._native.total(
-            np.ascontiguousarray(w, dtype=np.float64), time_left, start
-        )
-        return OracleTotal(plane, loss, bound)
+        if start is None:
+            return super().total(w, time_left)
+        return OracleTotal(*self._native.total_from(contiguous(w), start, time_left))
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
-        stats: dict[str, int] = self._native.total(np.ascontiguousarray(w, dtype=np.float64), None)[3]
+        stats: dict[str, int] = self._native.statistics(contiguous(w))
         return stats
 
     def labelings(self, w: FloatArray) -> list[FloatArray]:
         """The maximisers, one (V, K) array of 0 and 1 a graph."""
         core = self._problem.core
-        flat = self._native.labelings(
-            np.ascontiguousarray(w, dtype=np.float64), np.arange(core.n_graphs, dtype=np.int32)
-        ).astype(np.float64)
+        flat = self._native.labelings(contiguous(w), self._every_graph()).astype(np.float64)
         sizes = np.diff(core.node_offset) * core.n_labels
         return [z.reshape(-1, core.n_labels) for z in np.split(flat, np.cumsum(sizes)[:-1])]
 
     def core_network(self, w: FloatArray, graph: int) -> tuple[IntArray, Int32Array, IntArray, IntArray]:
         """The min cuts that one graph takes at ``w``, side by side: ``excess`` (n,) (positive: from the source),
         ``arcs`` (m, 2), capacities ``forward`` (m,) and ``backward`` (m,). Input for a comparison of max-flow codes."""
-        return self._native.core_network(np.ascontiguousarray(w, dtype=np.float64), graph)
+        return self._native.core_network(contiguous(w), graph)

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import OraclePlanes, OracleTotal, ProblemName
+from gapcut.oracles.base import ProblemName
+from gapcut.oracles.native import NativeOracle, contiguous
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, IntArray
 
 
-class _Labeler:
+class _Labeler(NativeOracle):
     """What both share: one label a node, pairwise weights of any sign, the loss ``rho/|V|`` a wrong node."""
 
     feasible = True
     solves: ProblemName = "one-hot"
 
     def __init__(self, problem: LearningProblem, native: _core.Labeler) -> None:
-        self._problem, self._native = problem, native
-
-    def evaluate(
-        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
-    ) -> OraclePlanes:
-        """As :class:`gapcut.oracles.base.Oracle` has it; weights of any sign."""
-        chosen = np.arange(self._problem.n_graphs) if graphs is None else np.asarray(graphs)
-        weights = np.ascontiguousarray(w, dtype=np.float64)
-        indices = np.ascontiguousarray(chosen, dtype=np.int32)
-        return OraclePlanes(*self._native.evaluate(weights, indices, time_left))
-
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """Means over all graphs, the same bits for any number of threads."""
-        return OracleTotal(*self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left))
+        super().__init__(problem, native)
+        self._native = native
 
     def labelings(self, w: FloatArray) -> list[IntArray]:
         """The labels found at ``w``, one (V,) array a graph."""
         offset = self._problem.core.node_offset
-        everything = np.arange(self._problem.n_graphs, dtype=np.int32)
-        flat = self._native.labelings(np.ascontiguousarray(w, dtype=np.float64), everything)
+        flat = self._native.labelings(contiguous(w), self._every_graph())
         return np.split(flat.astype(np.int64), offset[1:-1])
 
 

@@ -88,12 +88,8 @@ class LoopedOracle(ABC):
         )
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """Means over all graphs; the mean of the bounds is rounded up."""
-        each = self.evaluate(w, None, time_left)
-        bound = math.nextafter(math.fsum(each.bounds) / len(each.bounds), math.inf)
-        return OracleTotal(
-            each.planes.mean(axis=0), float(each.losses.mean()), math.nextafter(bound, math.inf)
-        )
+        """Means over all graphs."""
+        return self.evaluate(w, None, time_left).mean()
 
     def energy(self, w: FloatArray, graph: int) -> AugmentedEnergy:
         """The loss-augmented energy of one graph at ``w``."""

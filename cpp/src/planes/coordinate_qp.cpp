@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "dual_point.hpp"
-#include "gapcut/learn/shuffle.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
+#include "gapcut/planes/shuffle.hpp"
 
 namespace gapcut {
 namespace {

@@ -1,4 +1,4 @@
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
 
 #include "gapcut/target.hpp"
 

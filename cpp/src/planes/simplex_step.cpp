@@ -1,9 +1,9 @@
-#include "gapcut/learn/simplex_step.hpp"
+#include "gapcut/planes/simplex_step.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
 
 namespace gapcut {
 namespace {

@@ -1,10 +1,10 @@
-#include "gapcut/learn/symmetric.hpp"
+#include "gapcut/linear/symmetric.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
 
 namespace gapcut {
 void Symmetric::multiply(const double* x, double* out) const {
