@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "gapcut/linear/cholesky.hpp"
 #include "gapcut/linear/symmetric.hpp"
 #include "gapcut/problem.hpp"
 

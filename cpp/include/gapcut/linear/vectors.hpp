@@ -22,6 +22,9 @@ double dot(const double* a, const double* b, std::int64_t n);
 // y += s * a. The two do not overlap.
 void add_scaled(double* y, double s, const double* a, std::int64_t n);
 
+// out += sum_d x[d] row_d over the `count` rows of n entries.
+void add_combination(double* out, const double* x, std::int64_t count, const double* rows, std::int64_t n);
+
 // out (m, m): inner products of m rows over the columns named; row(i) points to the i-th. `packed` is scratch.
 template <class RowAt>
 void gram_over(std::int64_t m, RowAt row, const std::vector<std::int32_t>& columns, std::vector<double>& packed,
