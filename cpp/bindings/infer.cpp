@@ -57,8 +57,8 @@ struct Reduction {
     }
 
     double constant() {
-        infer::LowerSum sum;
-        for (const infer::LowerSum& c : reduced.constants()) sum.add(c.value());
+        LowerSum sum;
+        for (const LowerSum& c : reduced.constants()) sum.add(c.value());
         return sum.value();
     }
 

@@ -2,9 +2,8 @@
 #include <nanobind/stl/tuple.h>
 
 #include "arrays.hpp"
-#include "gapcut/learn/plane_cache.hpp"
-#include "gapcut/learn/plane_qp.hpp"
-#include "gapcut/planes/sparse_cache.hpp"
+#include "gapcut/planes/plane_cache.hpp"
+#include "gapcut/planes/plane_qp.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -39,15 +38,13 @@ void def_solver(nb::module_& m, const char* name) {
           "max_iterations"_a, "seed"_a, "time_left"_a = nb::none());
 }
 
-std::span<const std::int32_t> span_of(const In1<std::int32_t>& a) { return {a.data(), a.size()}; }
-
 template <class Cache>
 std::int64_t add_planes(Cache& cache, const In1<std::int32_t>& blocks, const In2<double>& planes,
                         const In1<double>& losses) {
     if (planes.shape(0) != blocks.size() || losses.size() != blocks.size() ||
         static_cast<std::int64_t>(planes.shape(1)) != cache.dim())
         throw std::invalid_argument("planes and losses need one row per block and one column per weight");
-    return cache.add(span_of(blocks), planes.data(), losses.data());
+    return cache.add(span(blocks), planes.data(), losses.data());
 }
 
 template <class Cache>
@@ -83,8 +80,8 @@ void bind_plane_cache(nb::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 void bind_learn(nb::module_& m) {
-    bind_plane_cache<PlaneCache>(m, "PlaneCache", "Planes of every graph and the dual over them.");
-    bind_plane_cache<SparsePlaneCache>(m, "SparsePlaneCache", "The same for planes with few entries.");
+    bind_plane_cache<PlaneCache<DensePoint>>(m, "PlaneCache", "Planes of every graph and the dual over them.");
+    bind_plane_cache<PlaneCache<SparsePoint>>(m, "SparsePlaneCache", "The same for planes with few entries.");
     def_solver<&solve_newton>(m, "solve_planes_newton");
     def_solver<&solve_coordinate>(m, "solve_planes_coordinate");
 }

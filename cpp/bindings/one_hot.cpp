@@ -5,38 +5,14 @@
 #include <string>
 
 #include "arrays.hpp"
-#include "gapcut/oracle/labeler.hpp"
 #include "gapcut/oracle/message.hpp"
 #include "gapcut/oracle/tree.hpp"
 #include "infer_calls.hpp"
+#include "oracle_calls.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
 namespace {
-
-nb::tuple evaluate(Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs,
-                   std::optional<double> seconds) {
-    const auto dim = static_cast<std::size_t>(oracle.problem().dim());
-    std::vector<double> planes(graphs.size() * dim), losses(graphs.size()), bounds(graphs.size());
-    {
-        const auto stop = stop_test(seconds);
-        const nb::gil_scoped_release release;
-        const auto answers = oracle.evaluate(span(weights), span(graphs), planes.data(), stop);
-        for (std::size_t r = 0; r < answers.size(); ++r) losses[r] = answers[r].loss, bounds[r] = answers[r].bound;
-    }
-    return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)),
-                          to_array(std::move(bounds)));
-}
-
-nb::tuple total(Labeler& oracle, const In1<double>& weights, std::optional<double> seconds) {
-    LabelerTotals totals;
-    {
-        const auto stop = stop_test(seconds);
-        const nb::gil_scoped_release release;
-        totals = oracle.total(span(weights), stop);
-    }
-    return nb::make_tuple(to_array(std::move(totals.plane)), totals.loss, totals.bound);
-}
 
 // One graph as an energy, for solvers outside of this core.
 struct AugmentedGraphs {
@@ -98,36 +74,22 @@ struct AugmentedGraphs {
 
 std::unique_ptr<Labeler> tree(const Problem& problem, int threads) {
     const auto forests = std::make_shared<const Forests>(Forests::of(problem));
-    return std::make_unique<Labeler>(problem, threads, [&] { return make_tree_solver(forests); });
+    return std::make_unique<Labeler>(OneHotMaximiser(problem, [=] { return make_tree_solver(forests); }), threads);
 }
 
 std::unique_ptr<Labeler> message(const Problem& problem, int threads, int max_sweeps, double tolerance, int patience,
                                  double least_progress, bool warm) {
     const auto settings = message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first");
     const auto store = warm ? std::make_shared<MessageStore>(problem.n_graphs()) : nullptr;
-    return std::make_unique<Labeler>(problem, threads, [&] { return make_message_solver(settings, store); });
+    const auto make = [=] { return make_message_solver(settings, store); };
+    return std::make_unique<Labeler>(OneHotMaximiser(problem, make), threads);
 }
 
 }  // namespace
 
 void bind_one_hot(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<Labeler>(m, "Labeler", "Loss-augmented one-hot inference, threads over graphs.")
-        .def("evaluate", &evaluate, "weights"_a, "graphs"_a, "seconds"_a.none() = nb::none(),
-             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
-        .def("total", &total, "weights"_a, "seconds"_a.none() = nb::none(),
-             "Mean plane (dim,), mean loss and mean bound over all graphs.")
-        .def(
-            "labelings",
-            [](Labeler& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {
-                std::vector<std::int32_t> labels;
-                {
-                    const nb::gil_scoped_release release;
-                    labels = oracle.labelings(span(weights), span(graphs));
-                }
-                return to_array(std::move(labels));
-            },
-            "weights"_a, "graphs"_a, "The labels found, one a node, concatenated.");
+    bind_oracle_calls(nb::class_<Labeler>(m, "Labeler", "Loss-augmented one-hot inference, threads over graphs."));
     m.def("tree_labeler", &tree, "problem"_a, "threads"_a, nb::keep_alive<0, 1>());
     m.def("message_labeler", &message, "problem"_a, "threads"_a, "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "warm"_a, nb::keep_alive<0, 1>());

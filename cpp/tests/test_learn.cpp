@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "check.hpp"
-#include "gapcut/learn/box.hpp"
-#include "gapcut/learn/plane_cache.hpp"
-#include "gapcut/learn/plane_qp.hpp"
-#include "gapcut/learn/simplex_step.hpp"
 #include "gapcut/learn/unary_system.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
+#include "gapcut/planes/box.hpp"
+#include "gapcut/planes/plane_cache.hpp"
+#include "gapcut/planes/plane_qp.hpp"
+#include "gapcut/planes/simplex_step.hpp"
 
 using namespace gapcut;
 
@@ -169,7 +169,7 @@ GAPCUT_TEST(plane_cache_of_one_block_solves_the_working_set_program) {
         for (auto& d : losses) d = std::abs(d);
         const double C = 2.0;
         const auto exact = solve_newton({planes.data(), losses.data(), count, dim}, box, C, {}, {});
-        PlaneCache cache(1, C, box, 100, 0);
+        PlaneCache<DensePoint> cache(1, C, box, 100, 0);
         const std::vector<std::int32_t> blocks(static_cast<std::size_t>(count), 0);
         CHECK(cache.add(blocks, planes.data(), losses.data()) == count);
         CHECK(cache.add(blocks, planes.data(), losses.data()) == 0);
@@ -185,7 +185,7 @@ GAPCUT_TEST(plane_cache_of_one_block_solves_the_working_set_program) {
 GAPCUT_TEST(plane_cache_keeps_its_cap_and_its_sums) {
     std::mt19937 random(4);
     const std::int64_t dim = 6, blocks = 3, cap = 8;
-    PlaneCache cache(blocks, 0.5, half_open(random, dim), cap, 0);
+    PlaneCache<DensePoint> cache(blocks, 0.5, half_open(random, dim), cap, 0);
     for (int round = 0; round < 60; ++round) {
         const std::vector<std::int32_t> which{static_cast<std::int32_t>(random() % blocks)};
         const auto plane = normal(random, dim);
@@ -280,7 +280,7 @@ GAPCUT_TEST(plane_cache_moves_blocks_that_cancel_together) {
     // at its own optimum when the second arrives; taking turns, each would move by about w.
     const double mass = 1e5;
     const Box box{{-kInf}, {kInf}};
-    PlaneCache cache(2, mass, box, 100, 0);
+    PlaneCache<DensePoint> cache(2, mass, box, 100, 0);
     const double planes[] = {1.0, -1.0}, losses[] = {1.0, 2.0};
     for (const std::int32_t block : {0, 1}) {
         cache.add({&block, 1}, planes + block, losses + block);
@@ -300,7 +300,7 @@ GAPCUT_TEST(plane_cache_keeps_the_mass_of_its_blocks) {
         Box box = half_open(random, dim);
         std::fill(box.lower.begin() + free, box.lower.end(), 0.0);
         std::fill(box.upper.begin() + free, box.upper.end(), 0.0);
-        PlaneCache cache(blocks, mass, box, blocks * each, 0);
+        PlaneCache<DensePoint> cache(blocks, mass, box, blocks * each, 0);
         for (std::int32_t i = 0; i < blocks; ++i)
             for (std::int64_t k = 0; k < each; ++k) {
                 auto plane = normal(random, dim);

@@ -310,7 +310,7 @@ def test_limits_are_kept():
         ({"nonnegative": "none"}, "nonnegative='none' is not compatible with oracle='cut'"),
         ({"qp": "osqp"}, "qp='osqp'"),
         ({"inference": "magic"}, "inference='magic'"),
-        ({"C": 0}, r"C=0 must be a number in \(0, 1e30\]"),
+        ({"C": 0}, r"C=0 must be a number in \[1e-30, 1e30\]"),
         ({"C": float("inf")}, "C=inf"),
         ({"gap": -0.1}, "gap=-0.1"),
         ({"loss_scale": float("nan")}, "loss_scale=nan"),

@@ -51,7 +51,6 @@ def test_expanding_and_compacting_are_inverse(make) -> None:
         w = rng.normal(size=problem.dim)
         unary, pairwise = problem.expand(w)
         cliques = problem.clique_weights(w)
-        assert problem.has_cliques == bool(cliques)
         assert [c.shape for c in cliques] == [(g.n_tuples, g.dim) for g in problem.core.cliques]
         assert np.array_equal(problem.compact(unary, pairwise, cliques), w)
         entries = [unary, pairwise, *cliques]

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gapcut/infer/lanes.hpp"
-#include "gapcut/infer/rounding.hpp"
+#include "gapcut/rounding.hpp"
 
 namespace gapcut::infer {
 
@@ -23,7 +23,7 @@ struct NodeValue {
         absolute += magnitude;
         count += n;
     }
-    GAPCUT_INLINE double value() const { return infer::down(sum - (2.0 * count + 4.0) * kUnit * absolute); }
+    GAPCUT_INLINE double value() const { return gapcut::down(sum - (2.0 * count + 4.0) * kUnit * absolute); }
 };
 
 GAPCUT_INLINE std::int32_t first_least(const double* x, std::int64_t width, std::int32_t labels) {

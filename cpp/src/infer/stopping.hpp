@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "gapcut/infer/rounding.hpp"
 #include "gapcut/infer/trws.hpp"
+#include "gapcut/rounding.hpp"
 
 namespace gapcut::infer {
 

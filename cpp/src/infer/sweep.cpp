@@ -123,7 +123,7 @@ GAPCUT_INLINE void take_out(const double* own, const double* message, std::int64
 
 // message = out - min out; returns the minimum.
 GAPCUT_INLINE double put_back(const double* out, std::int64_t width, double* message) {
-    const double least = infer::down(least_of(out, width));
+    const double least = gapcut::down(least_of(out, width));
     if (least == kInfinity) return least;
     const Lanes m = fill(least);
     for (std::int64_t l = 0; l < width; l += kLanes) store(message + l, down(down(load(out + l)) - m));

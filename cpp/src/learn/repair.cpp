@@ -6,7 +6,7 @@
 #include <ranges>
 
 #include "gapcut/learn/relaxed_dual.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
 #include "repair_kernels.hpp"
 
 namespace gapcut {

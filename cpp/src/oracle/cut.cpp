@@ -5,17 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "gapcut/oracle/sparse_weights.hpp"
 #include "scores.hpp"
 
 namespace gapcut {
-
-struct CutOracle::Scratch {
-    Closure closure;
-    std::vector<double> scores;      // (V, K) of the graph at hand
-    std::vector<double> potentials;  // of one edge, by active label pair
-    std::vector<double> plane;       // full_dim
-};
 
 namespace {
 
@@ -80,7 +72,7 @@ double float_rounding(const Problem& p, std::int64_t graph, std::span<const doub
     auto terms = p.node_offset[graph + 1] - p.node_offset[graph] + p.edge_offset[graph + 1] - p.edge_offset[graph];
     for (const CliqueGroup& group : p.cliques) terms += group.offset[graph + 1] - group.offset[graph];
     for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += p.n_labels * p.loss[u];
-    return 4.0 * gamma(static_cast<double>(p.feature_width() + 2 * terms + p.dim() + 16)) * mass;
+    return 4.0 * gamma_n(static_cast<double>(p.feature_width() + 2 * terms + p.dim() + 16)) * mass;
 }
 
 double dot_compact(const Problem& p, std::span<const double> compact, const std::vector<double>& full) {
@@ -111,8 +103,7 @@ void check_features(const RowMatrix& rows, const std::vector<std::int64_t>& offs
 
 }  // namespace
 
-CutOracle::CutOracle(const Problem& problem, int threads)
-    : problem_(problem), threads_(std::max(1, threads)), cliques_(problem) {
+CutMaximiser::CutMaximiser(const Problem& problem) : problem_(problem), cliques_(problem) {
     check_features(problem.edges, problem.edge_offset, "edge", "edge");
     for (std::size_t g = 0; g < problem.cliques.size(); ++g)
         check_features(problem.cliques[g].features, problem.cliques[g].offset, "clique",
@@ -120,132 +111,60 @@ CutOracle::CutOracle(const Problem& problem, int threads)
     absolute_ = absolute_feature_sums(problem);
     const auto all_columns = feature_columns(problem);
     for (const auto full : problem.coordinates) columns_.push_back(all_columns[full]);
-    for (int t = 0; t < threads_; ++t) scratch_.push_back(std::make_unique<Scratch>());
 }
 
-CutOracle::~CutOracle() = default;
-
-void CutOracle::use_persistency(bool on) {
-    for (auto& s : scratch_) s->closure.use_persistency = on;
+CutMaximiser::Weights CutMaximiser::prepare(std::span<const double> compact, const ArcMultipliers* multipliers) const {
+    return {SparseWeights(problem_, compact), {compact.begin(), compact.end()}, multipliers};
 }
 
-void CutOracle::check_graphs(std::span<const std::int32_t> graphs) const {
-    for (const auto g : graphs)
-        if (g < 0 || g >= problem_.n_graphs())
-            throw std::invalid_argument("no graph " + std::to_string(g) + " in this problem");
-}
-
-// Solves one graph; its labeling is scratch.closure.labels() and its plane has been added to scratch.plane.
-CutAnswer CutOracle::solve(const SparseWeights& weights, std::span<const double> compact, std::int64_t graph,
-                           const ArcMultipliers* multipliers, Scratch& s) const {
+GraphAnswer CutMaximiser::solve(const Weights& w, std::int64_t graph, Scratch& s, double* plane) const {
     const Problem& p = problem_;
     const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
     s.scores.resize(static_cast<std::size_t>((end - begin) * p.n_labels));
-    unary_gains(p, weights, begin, end, s.scores.data());
+    unary_gains(p, w.sparse, begin, end, s.scores.data());
     s.closure.reset(static_cast<std::int32_t>(s.scores.size()));
     for (std::int32_t i = 0; i < std::ssize(s.scores); ++i) s.closure.set_gain(i, s.scores[i]);
-    add_potentials(p, weights, graph, multipliers, s.potentials, s.closure);
-    cliques_.add_potentials(weights, graph, s.potentials, s.closure);
+    add_potentials(p, w.sparse, graph, w.multipliers, s.potentials, s.closure);
+    cliques_.add_potentials(w.sparse, graph, s.potentials, s.closure);
     s.closure.solve();
+    add(s.stats, s.closure.stats());
 
     s.plane.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
-    CutAnswer answer;
-    answer.loss = add_plane(p, graph, s.closure.labels(), s.plane);
+    const double loss = add_plane(p, graph, s.closure.labels(), s.plane);
     cliques_.add_plane(graph, s.closure.labels(), s.plane);
-    const double value = answer.loss - dot_compact(p, compact, s.plane);
+    const double value = loss - dot_compact(p, w.compact, s.plane);
     const double* absolute = absolute_.data() + graph * p.feature_width();
-    const double rounding = s.closure.rounding() + float_rounding(p, graph, compact, absolute, columns_);
-    if (!std::isfinite(value + rounding))
-        throw std::overflow_error("the scores of a graph are too large for double precision");
-    answer.bound = std::max(0.0, value + rounding);
-    return answer;
+    const double rounding = s.closure.rounding() + float_rounding(p, graph, w.compact, absolute, columns_);
+    if (plane != nullptr)
+        for (std::int64_t c = 0; c < p.dim(); ++c) plane[c] += s.plane[p.coordinates[c]];
+    return {loss, std::max(0.0, checked_bound(value + rounding))};
 }
 
-std::vector<CutAnswer> CutOracle::evaluate(std::span<const double> compact, std::span<const std::int32_t> graphs,
-                                           double* planes, const StopTest& stop) {
-    check_graphs(graphs);
-    const SparseWeights weights(problem_, compact);
-    std::vector<CutAnswer> answers(graphs.size());
-    parallel_for(
-        std::ssize(graphs), threads_,
-        [&](std::int64_t item, int worker) {
-            Scratch& s = *scratch_[worker];
-            answers[item] = solve(weights, compact, graphs[item], nullptr, s);
-            double* row = planes + item * problem_.dim();
-            for (std::int64_t c = 0; c < problem_.dim(); ++c) row[c] = s.plane[problem_.coordinates[c]];
-        },
-        stop);
-    return answers;
+OracleTotals CutOracle::total(std::span<const double> compact, const ArcMultipliers& multipliers,
+                              const StopTest& stop) {
+    check_multipliers(problem(), multipliers);
+    return Oracle::total(maximiser_.prepare(compact, &multipliers), stop);
 }
 
-CutTotals CutOracle::total(std::span<const double> compact, const StopTest& stop, const ArcMultipliers* multipliers) {
-    const Problem& p = problem_;
-    if (multipliers != nullptr) check_multipliers(p, *multipliers);
-    const SparseWeights weights(p, compact);
-    const std::int64_t n = p.n_graphs(), shards = (n + kShard - 1) / kShard;
-    std::vector<CutTotals> part(static_cast<std::size_t>(shards));
-    parallel_for(
-        shards, threads_,
-        [&](std::int64_t shard, int worker) {
-            Scratch& s = *scratch_[worker];
-            CutTotals& sum = part[shard];
-            sum.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
-            for (auto g = shard * kShard; g < std::min(n, (shard + 1) * kShard); ++g) {
-                const CutAnswer answer = solve(weights, compact, g, multipliers, s);
-                for (std::int64_t c = 0; c < p.dim(); ++c) sum.plane[c] += s.plane[p.coordinates[c]];
-                sum.loss += answer.loss;
-                sum.bound += answer.bound;
-                add(sum.stats, s.closure.stats());
-            }
-        },
-        stop);
-    CutTotals all;
-    all.plane.assign(static_cast<std::size_t>(p.dim()), 0.0);
-    for (const CutTotals& sum : part) {
-        for (std::int64_t c = 0; c < p.dim(); ++c) all.plane[c] += sum.plane[c];
-        all.loss += sum.loss;
-        all.bound += sum.bound;
-        add(all.stats, sum.stats);
-    }
-    for (double& x : all.plane) x /= static_cast<double>(n);
-    all.loss /= static_cast<double>(n);
-    all.bound *= (1.0 + gamma(static_cast<double>(n) + 4.0)) / static_cast<double>(n);  // the sum of bounds rounds too
+ClosureStats CutOracle::statistics(std::span<const double> compact) {
+    for (Scratch& s : scratch_) s.stats = {};
+    total(compact);
+    ClosureStats all;
+    for (const Scratch& s : scratch_) add(all, s.stats);
     return all;
 }
 
-std::vector<std::uint8_t> CutOracle::labelings(std::span<const double> compact, std::span<const std::int32_t> graphs,
-                                               const StopTest& stop) {
-    check_graphs(graphs);
-    const SparseWeights weights(problem_, compact);
-    std::vector<std::int64_t> place(graphs.size() + 1, 0);
-    for (std::size_t r = 0; r < graphs.size(); ++r)
-        place[r + 1] =
-            place[r] + (problem_.node_offset[graphs[r] + 1] - problem_.node_offset[graphs[r]]) * problem_.n_labels;
-    std::vector<std::uint8_t> labels(static_cast<std::size_t>(place.back()));
-    parallel_for(
-        std::ssize(graphs), threads_,
-        [&](std::int64_t item, int worker) {
-            Scratch& s = *scratch_[worker];
-            solve(weights, compact, graphs[item], nullptr, s);
-            std::ranges::copy(s.closure.labels(), labels.begin() + place[item]);
-        },
-        stop);
-    return labels;
+void CutOracle::use_persistency(bool on) {
+    for (Scratch& s : scratch_) s.closure.use_persistency = on;
 }
 
 CoreNetwork CutOracle::core_network(std::span<const double> compact, std::int32_t graph) {
-    check_graphs({&graph, 1});
-    const SparseWeights weights(problem_, compact);
+    check_graphs(problem(), {&graph, 1});
     CoreNetwork network;
-    Scratch& s = *scratch_.front();
+    Scratch s = maximiser_.scratch();
+    s.closure.use_persistency = scratch_.front().closure.use_persistency;
     s.closure.record = &network;
-    try {
-        solve(weights, compact, graph, nullptr, s);
-    } catch (...) {
-        s.closure.record = nullptr;
-        throw;
-    }
-    s.closure.record = nullptr;
+    maximiser_.solve(maximiser_.prepare(compact), graph, s, nullptr);
     return network;
 }
 

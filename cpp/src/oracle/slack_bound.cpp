@@ -5,7 +5,8 @@
 #include <stdexcept>
 
 #include "gapcut/edge_shards.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
+#include "gapcut/rounding.hpp"
 #include "gapcut/target.hpp"
 #include "scores.hpp"
 
@@ -142,7 +143,7 @@ double rounding(const Problem& p, std::span<const double> weights) {
     const auto busiest = degree.empty() ? 0 : *std::ranges::max_element(degree);
     const auto terms = dn + de + static_cast<std::int64_t>(busiest) * K + K * kNodes + kChunk * K * K +
                        p.nodes.rows() / kNodes + p.edges.rows() / kChunk + p.n_graphs() + 2 * kEdgeShards + 64;
-    return 8.0 * gamma(static_cast<double>(terms)) * mass * (1.0 + 1e-6);
+    return 8.0 * gamma_n(static_cast<double>(terms)) * mass * (1.0 + 1e-6);
 }
 
 }  // namespace
@@ -171,7 +172,7 @@ SlackBound slack_bound(const Problem& p, std::span<const double> weights, const 
     double sum = -pass.truth();
     for (const double x : part) sum += x;
     const auto n = static_cast<double>(p.n_graphs());
-    const double slip = rounding(p, weights), bound = std::max(0.0, sum + slip) / n * (1.0 + gamma(4));
+    const double slip = rounding(p, weights), bound = mean_above(std::max(0.0, sum + slip), n);
     if (!std::isfinite(bound)) throw std::overflow_error("the scores of a graph are too large for double precision");
     return {bound, slip / n};
 }

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut import _core
-from gapcut.certificates.rounding import gamma
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
-from gapcut.oracles.base import OracleTotal
+from gapcut.oracles.base import OracleTotal, mean_bound
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -100,7 +99,7 @@ class Block(Learner):
             loss += float(answer.losses.sum())
             bound += float(answer.bounds.sum())
         assert cache is not None
-        return cache, OracleTotal(plane / n, loss / n, bound / n * (1.0 + gamma(n + 4))), added
+        return cache, OracleTotal(plane / n, loss / n, mean_bound(bound, n)), added
 
     def _make_cache(self, problem: LearningProblem, planes: FloatArray) -> _Cache:
         """Sparse where these planes are; ``memory_mb`` is what planes like them may take."""

@@ -6,7 +6,6 @@ hold: it is what certificates are made of.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from gapcut import _core
 from gapcut.problem import LearningProblem
-from gapcut.typing import AnyArray, FloatArray
+from gapcut.typing import AnyArray, FloatArray, Int32Array
 
 ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
 """Label space of the inner maximum: {0,1}^{V x K}, one label a node, or the local polytope over the latter."""
@@ -69,12 +68,17 @@ class OraclePlanes:
     bounds: FloatArray
 
     def mean(self) -> OracleTotal:
-        """Means of the planes of all graphs, found at the same weights; the mean of the bounds is rounded up:
-        ``fsum`` and the division round once each, so two steps up pay for both.
-        """
-        bound = math.fsum(self.bounds) / len(self.bounds)
-        bound = math.nextafter(math.nextafter(bound, math.inf), math.inf)
+        """Means of the planes of all graphs, found at the same weights; that of the bounds is proven too."""
+        bound = mean_bound(float(self.bounds.sum()), len(self.bounds))
         return OracleTotal(self.planes.mean(axis=0), float(self.losses.mean()), bound)
+
+
+def mean_bound(total: float, count: int) -> float:
+    """At least the mean of ``count`` proven bounds that add up, in floating point and any order, to ``total``.
+
+    The one rule for all oracles; proof in ``cpp/include/gapcut/rounding.hpp``.
+    """
+    return _core.mean_above(total, count)
 
 
 class Relaxation:
@@ -170,19 +174,24 @@ class NativeOracle(Oracle):
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
-        chosen = np.arange(self._problem.n_graphs) if graphs is None else np.asarray(graphs)
-        indices = np.ascontiguousarray(chosen, dtype=np.int32)
-        weights = np.ascontiguousarray(w, dtype=np.float64)
-        return OraclePlanes(*self._native.evaluate(weights, indices, time_left))
+        chosen = self._every_graph() if graphs is None else np.asarray(graphs, dtype=np.int32)
+        return OraclePlanes(*self._native.evaluate(contiguous(w), chosen, time_left))
 
     def total(
         self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
     ) -> OracleTotal:
-        return OracleTotal(*self._native.total(np.ascontiguousarray(w, dtype=np.float64), time_left))
+        return OracleTotal(*self._native.total(contiguous(w), time_left))
 
     def _labelings(self, w: FloatArray) -> list[AnyArray]:
-        """What was found at ``w``, flat, one array a graph."""
+        """What was found at ``w``, flat, one array per graph."""
         core = self._problem.core
-        everything = np.arange(core.n_graphs, dtype=np.int32)
-        flat = self._native.labelings(np.ascontiguousarray(w, dtype=np.float64), everything)
+        flat = self._native.labelings(contiguous(w), self._every_graph())
         return np.split(flat, core.node_offset[1:-1] * (len(flat) // max(1, core.node_offset[-1])))
+
+    def _every_graph(self) -> Int32Array:
+        return np.arange(self._problem.n_graphs, dtype=np.int32)
+
+
+def contiguous(w: FloatArray) -> FloatArray:
+    """Weights as the core takes them."""
+    return np.ascontiguousarray(w, dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, Relaxation
+from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, Relaxation, contiguous
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -41,7 +41,9 @@ class CutOracle(NativeOracle):
         self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
     ) -> OracleTotal:
         """``start`` holds multipliers near the best ones for these weights: they leave little for the flow to do."""
-        return OracleTotal(*self._cuts.total(np.ascontiguousarray(w, dtype=np.float64), time_left, start)[:3])
+        if start is None:
+            return super().total(w, time_left)
+        return OracleTotal(*self._cuts.total_from(contiguous(w), start, time_left))
 
     def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
@@ -49,7 +51,7 @@ class CutOracle(NativeOracle):
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
-        stats: dict[str, int] = self._cuts.total(np.ascontiguousarray(w, dtype=np.float64), None)[3]
+        stats: dict[str, int] = self._cuts.statistics(contiguous(w))
         return stats
 
     def labelings(self, w: FloatArray) -> list[FloatArray]:
@@ -59,4 +61,4 @@ class CutOracle(NativeOracle):
     def core_network(self, w: FloatArray, graph: int) -> tuple[IntArray, Int32Array, IntArray, IntArray]:
         """The min cuts that one graph takes at ``w``, side by side: ``excess`` (n,) (positive: from the source),
         ``arcs`` (m, 2), capacities ``forward`` (m,) and ``backward`` (m,). Input for a comparison of max-flow codes."""
-        return self._cuts.core_network(np.ascontiguousarray(w, dtype=np.float64), graph)
+        return self._cuts.core_network(contiguous(w), graph)

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "gapcut/infer/rounding.hpp"
+#include "gapcut/rounding.hpp"
 
 namespace gapcut::infer {
 

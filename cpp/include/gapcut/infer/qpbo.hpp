@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "gapcut/flow/max_flow.hpp"
-#include "gapcut/infer/rounding.hpp"
 #include "gapcut/parallel.hpp"
+#include "gapcut/rounding.hpp"
 
 namespace gapcut::infer {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "gapcut/learn/symmetric.hpp"
 #include "gapcut/learn/unary_system.hpp"
+#include "gapcut/linear/symmetric.hpp"
 #include "gapcut/problem.hpp"
 
 namespace gapcut {

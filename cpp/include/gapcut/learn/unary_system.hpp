@@ -11,7 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "gapcut/learn/symmetric.hpp"
+#include "gapcut/linear/cholesky.hpp"
+#include "gapcut/linear/symmetric.hpp"
 #include "gapcut/problem.hpp"
 
 namespace gapcut {

@@ -1,8 +1,8 @@
 // The current point of a working-set dual, shared by its solvers.
 #pragma once
 
-#include "gapcut/learn/plane_qp.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
+#include "gapcut/planes/plane_qp.hpp"
 
 namespace gapcut {
 

@@ -3,8 +3,8 @@
 #include <iterator>
 #include <limits>
 
-#include "gapcut/learn/simplex_step.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
+#include "gapcut/planes/simplex_step.hpp"
 #include "qp_iterate.hpp"
 
 namespace gapcut {
@@ -27,7 +27,6 @@ class NewtonQP {
 
   private:
     void choose_planes();
-    void build_gram();
     void newton_step(double ridge);
     bool pairwise_step();
     void move_along(const std::vector<std::int32_t>& planes, const std::vector<double>& change, double longest);
@@ -37,7 +36,7 @@ class NewtonQP {
     std::vector<double> direction_;
     std::vector<std::int32_t> chosen_, free_, violated_;
     SimplexModel data_;
-    std::vector<double> compact_, change_;
+    std::vector<double> packed_, change_;
 };
 
 // Planes with mass, and the most violated of the others.
@@ -58,21 +57,6 @@ void NewtonQP::choose_planes() {
         return point_.gradient[a] != point_.gradient[b] ? point_.gradient[a] > point_.gradient[b] : a < b;
     });
     chosen_.insert(chosen_.end(), violated_.begin(), violated_.begin() + keep);
-}
-
-// Inner products over the free coordinates, from rows packed to those coordinates.
-void NewtonQP::build_gram() {
-    free_coordinates(point_.box, point_.x.data(), free_);
-    const auto m = std::ssize(chosen_), width = std::ssize(free_);
-    compact_.resize(static_cast<std::size_t>(m * width));
-    data_.gram.resize(static_cast<std::size_t>(m * m));
-    for (std::int64_t i = 0; i < m; ++i) {
-        const double* row = point_.set.row(chosen_[i]);
-        double* packed = compact_.data() + i * width;
-        for (std::int64_t j = 0; j < width; ++j) packed[j] = row[free_[j]];
-        for (std::int64_t k = 0; k <= i; ++k)
-            data_.gram[i * m + k] = data_.gram[k * m + i] = dot(packed, compact_.data() + k * width, width);
-    }
 }
 
 // alpha += s * change with the best s in [0, longest]; an alpha that the longest step empties becomes exactly zero.
@@ -101,8 +85,10 @@ void NewtonQP::move_along(const std::vector<std::int32_t>& planes, const std::ve
 void NewtonQP::newton_step(double ridge) {
     choose_planes();
     if (chosen_.empty()) return;
-    build_gram();
     const auto m = chosen_.size();
+    free_coordinates(point_.box, point_.x.data(), free_);
+    gram_over(
+        std::ssize(chosen_), [&](std::int64_t i) { return point_.set.row(chosen_[i]); }, free_, packed_, data_.gram);
     data_.gradient.resize(m);
     data_.value.resize(m);
     data_.group.assign(m, 0);

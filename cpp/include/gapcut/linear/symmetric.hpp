@@ -21,17 +21,6 @@ struct Symmetric {
 // factor * matrix + shift * identity
 Symmetric scaled(const Symmetric& matrix, double factor, double shift);
 
-// The Cholesky factor of a positive definite matrix.
-class Cholesky {
-  public:
-    Cholesky() = default;
-    explicit Cholesky(const Symmetric& matrix);
-    void solve(double* x) const;  // in place
-
-  private:
-    Symmetric upper_;  // U with U'U = matrix, upper triangle
-};
-
 // Improves x for  min 1/2 x'Hx - g'x  over lower <= x <= upper  by cyclic coordinate descent from the x given, at most
 // `sweeps` times over the coordinates. Coordinates at a bound are exactly at it. `residual` is scratch.
 void box_descent(const Symmetric& H, const double* g, const double* lower, const double* upper, int sweeps, double* x,

@@ -1,10 +1,10 @@
-#include "gapcut/learn/box.hpp"
+#include "gapcut/planes/box.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
 #include "gapcut/target.hpp"
 
 namespace gapcut {

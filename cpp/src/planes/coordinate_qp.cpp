@@ -3,8 +3,8 @@
 #include <limits>
 #include <numeric>
 
-#include "gapcut/learn/shuffle.hpp"
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
+#include "gapcut/planes/shuffle.hpp"
 #include "qp_iterate.hpp"
 
 namespace gapcut {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "gapcut/learn/box.hpp"
 #include "gapcut/parallel.hpp"
+#include "gapcut/planes/box.hpp"
 
 namespace gapcut {
 

@@ -1,9 +1,9 @@
-#include "gapcut/learn/simplex_step.hpp"
+#include "gapcut/planes/simplex_step.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "gapcut/learn/vectors.hpp"
+#include "gapcut/linear/vectors.hpp"
 
 namespace gapcut {
 namespace {
@@ -40,8 +40,7 @@ void SimplexStep::prepare(const SimplexModel& model, double mass, double ridge) 
     }
     ridge_ = ridge * diagonal + 1e-12 * (steepest_ / mass);
     tolerance_ = kOptimal * steepest_;
-    factor_.resize(static_cast<std::size_t>(m_ * m_));
-    factored_ = 0;
+    factor_.reset(m_);
     in_.clear();
     member_.assign(static_cast<std::size_t>(m_), 0);
     for (std::int64_t i = 0; i < m_; ++i)
@@ -52,29 +51,9 @@ void SimplexStep::prepare(const SimplexModel& model, double mass, double ridge) 
 }
 
 void SimplexStep::factor() {
-    for (std::size_t i = factored_; i < in_.size(); ++i) {
-        double* row = factor_.data() + static_cast<std::int64_t>(i) * m_;
+    for (auto i = factor_.size(); i < std::ssize(in_); ++i) {
         const double* source = gram_ + in_[i] * m_;
-        for (std::size_t j = 0; j < i; ++j) {
-            const double* other = factor_.data() + static_cast<std::int64_t>(j) * m_;
-            row[j] = (source[in_[j]] - dot(row, other, static_cast<std::int64_t>(j))) / other[j];
-        }
-        const double pivot = source[in_[i]] + ridge_ - dot(row, row, static_cast<std::int64_t>(i));
-        row[i] = std::sqrt(std::max(pivot, 0.5 * ridge_));
-    }
-    factored_ = in_.size();
-}
-
-void SimplexStep::back_solve(double* rhs) const {
-    const auto count = std::ssize(in_);
-    for (std::int64_t i = 0; i < count; ++i) {
-        const double* row = factor_.data() + i * m_;
-        rhs[i] = (rhs[i] - dot(row, rhs, i)) / row[i];
-    }
-    for (std::int64_t i = count - 1; i >= 0; --i) {
-        const double* row = factor_.data() + i * m_;
-        rhs[i] /= row[i];
-        add_scaled(rhs, -rhs[i], row, i);
+        factor_.append([&](std::int64_t j) { return source[in_[j]]; }, source[in_[i]] + ridge_, 0.5 * ridge_);
     }
 }
 
@@ -94,7 +73,7 @@ void SimplexStep::direction() {
     for (const auto g : held_) multiplier_[g] /= static_cast<double>(members_[g]);
     step_.resize(in_.size());
     for (std::int64_t i = 0; i < count; ++i) step_[i] = residual_[in_[i]] - multiplier_[group_[in_[i]]];
-    back_solve(step_.data());
+    factor_.solve(step_.data());
     hold_sums();
 }
 
@@ -116,11 +95,14 @@ void SimplexStep::hold_sums() {
         }
     for (std::int64_t q = 0; q < held; ++q) sums_[q] -= missing(held_[q]);
     for (std::int64_t q = 0; q < held; ++q) {
-        back_solve(ones_.data() + q * count);
+        factor_.solve(ones_.data() + q * count);
         for (std::int64_t i = 0; i < count; ++i)
             if (const auto r = place(i); r < held) schur_[q * held + r] += ones_[q * count + i];
     }
-    solve_small(schur_, sums_, held);
+    schur_factor_.reset(held);
+    for (std::int64_t q = 0; q < held; ++q)
+        schur_factor_.append([&](std::int64_t r) { return schur_[q * held + r]; }, schur_[q * held + q], 1e-300);
+    schur_factor_.solve(sums_.data());
     for (std::int64_t q = 0; q < held; ++q) {
         multiplier_[held_[q]] += sums_[q];
         add_scaled(step_.data(), -sums_[q], ones_.data() + q * count, count);
@@ -131,7 +113,7 @@ void SimplexStep::leave(std::size_t position) {
     target_[in_[position]] = 0.0;
     member_[in_[position]] = 0;
     in_.erase(in_.begin() + static_cast<std::ptrdiff_t>(position));
-    factored_ = std::min(factored_, position);
+    factor_.truncate(static_cast<std::int64_t>(position));
 }
 
 // Walks along the step until it ends or a constraint stops it. True if it walked to the end.
@@ -245,23 +227,6 @@ void SimplexStep::settle_sums() {
             if (group_[i] == static_cast<std::int32_t>(g) && (largest < 0 || target_[i] > target_[largest]))
                 largest = i;
         if (largest >= 0) target_[largest] = std::max(0.0, target_[largest] + missing(static_cast<std::int32_t>(g)));
-    }
-}
-
-void solve_small(std::vector<double>& a, std::vector<double>& b, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t j = 0; j <= i; ++j) {
-            const double rest = a[i * n + j] - dot(a.data() + i * n, a.data() + j * n, j);
-            if (j < i)
-                a[i * n + j] = rest / a[j * n + j];
-            else
-                a[i * n + i] = std::sqrt(rest > 0.0 ? rest : 1e-300);
-        }
-        b[i] = (b[i] - dot(a.data() + i * n, b.data(), i)) / a[i * n + i];
-    }
-    for (std::int64_t i = n - 1; i >= 0; --i) {
-        b[i] /= a[i * n + i];
-        add_scaled(b.data(), -b[i], a.data() + i * n, i);
     }
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "gapcut/linear/cholesky.hpp"
+
 namespace gapcut {
 
 // Planes that share a simplex: the sum of their masses may grow by `room`.
@@ -33,7 +35,6 @@ class SimplexStep {
   private:
     void prepare(const SimplexModel& model, double mass, double ridge);
     void factor();
-    void back_solve(double* rhs) const;
     void direction();
     void hold_sums();
     bool advance();
@@ -53,14 +54,11 @@ class SimplexStep {
     std::vector<double> target_, residual_;                // (m,) current point and model gradient there
     std::vector<std::int32_t> in_;                         // planes that may move, in order of the factor's rows
     std::vector<char> member_;
-    std::vector<double> factor_;                // (m, m) lower triangle of the Cholesky factor on in_
-    std::size_t factored_ = 0;                  // leading rows of factor_ that are valid
+    GrowingCholesky factor_;  // of the gram and ridge on the leading entries of in_
+    GrowingCholesky schur_factor_;
     std::vector<double> step_;                  // per entry of in_
     std::vector<std::int32_t> held_, members_;  // groups whose sum is held; per group its entries in in_
     std::vector<double> ones_, schur_, sums_;   // (held, in), (held, held), (held,)
 };
-
-// Solves A x = b in place of b for a small symmetric positive definite A (n, n), which is overwritten.
-void solve_small(std::vector<double>& a, std::vector<double>& b, std::int64_t n);
 
 }  // namespace gapcut

@@ -7,14 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "gapcut/learn/box.hpp"
-#include "gapcut/learn/shuffle.hpp"
-#include "gapcut/learn/simplex_step.hpp"
 #include "gapcut/parallel.hpp"
+#include "gapcut/planes/points.hpp"
+#include "gapcut/planes/shuffle.hpp"
+#include "gapcut/planes/simplex_step.hpp"
 
 namespace gapcut {
 
@@ -25,9 +24,11 @@ struct DualSums {
     std::int64_t terms = 0;
 };
 
+// Point: DensePoint or SparsePoint, how the rows are kept.
+template <class Point>
 class PlaneCache {
   public:
-    // mass > 0 finite; max_planes >= 2 * blocks bounds the memory (dim doubles a plane).
+    // mass > 0 finite; max_planes >= 2 * blocks bounds the memory.
     PlaneCache(std::int64_t blocks, double mass, Box box, std::int64_t max_planes, std::uint64_t seed);
 
     // Row r of planes (blocks.size(), dim) joins block blocks[r]; one that the block has already is not stored twice.
@@ -47,13 +48,13 @@ class PlaneCache {
     void tick(std::int64_t age);
 
     std::int64_t size() const { return size_; }
-    std::int64_t dim() const { return box_.dim(); }
-    double mass() const { return mass_; }
-    const std::vector<double>& weights() const { return weights_; }
+    std::int64_t dim() const { return point_.dim(); }
+    const std::vector<double>& weights() const { return point_.weights(); }
 
   private:
+    using Row = typename Point::Row;
     struct Plane {
-        std::vector<double> row;
+        Row row;
         double loss, mass;
         std::int64_t used;
         double gradient = 0;  // as last computed; -inf if left out
@@ -63,24 +64,24 @@ class PlaneCache {
     double pass(double tolerance, bool full);
     double gradients(Block& block, bool full) const;
     void choose(Block& block);
-    void build_gram();
     void newton_step();
     void make_room();
-    void drop_mass(const Plane& plane);
 
     std::vector<Block> blocks_;
     double mass_;
-    Box box_;
+    Point point_;
     std::int64_t max_planes_, size_ = 0, clock_ = 0;
     Random random_;
-    std::vector<double> x_, weights_;
     SimplexModel model_;  // of the planes chosen_, a group a block
     SimplexStep step_;
     std::vector<Plane*> chosen_;
+    std::vector<const Row*> rows_;  // of chosen_
     std::vector<double> level_;     // per group: the gradient that counts as no ascent
     std::vector<double> last_gap_;  // of each block at its last visit
-    std::vector<double> packed_, direction_;
-    std::vector<std::int32_t> free_, order_;
+    std::vector<std::int32_t> order_;
 };
+
+extern template class PlaneCache<DensePoint>;
+extern template class PlaneCache<SparsePoint>;
 
 }  // namespace gapcut

@@ -1,4 +1,4 @@
-// Lower bounds that hold in spite of floating point: every operation that feeds a bound is rounded down.
+// Bounds that hold in spite of floating point: every operation that feeds a lower bound is rounded down.
 //
 // For a result t of one correctly rounded IEEE operation, t - u|t|/(1-u) is at most the exact value (u = 2^-53);
 // `down` goes four times as far, which also pays for its own rounding. Sums in the subnormal range are exact, so
@@ -8,13 +8,30 @@
 #include <cmath>
 #include <limits>
 
-namespace gapcut::infer {
+namespace gapcut {
 
 inline constexpr double kUnit = 1.1102230246251565e-16;  // u = 2^-53
 inline constexpr double kBelow = 1.0 - 4.0 * kUnit;
 inline constexpr double kAbove = 1.0 + 4.0 * kUnit;
 inline constexpr double kTiny = 1e-290;
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// gamma_n = n u / (1 - n u): n roundings change a sum by at most this share of its absolute terms (Higham, ch. 3).
+inline double gamma_n(double n) { return n * kUnit / (1.0 - n * kUnit); }
+
+// At least the mean of `count` numbers >= 0 of which `sum` is the floating-point sum, in any order; inf stays inf. The
+// rule for all bounds of oracles.
+//
+// Each number passes at most count - 1 additions, each of which keeps at least the share 1 - u of it, so the exact sum
+// is at most sum / (1 - u)^(count-1). The three operations below, division, 1 + gamma and product, keep (1 - u)^3 of
+// their exact result. 1 / (1 - u)^(count+2) <= 1 + gamma_(count+2) (Higham, lemma 3.1), and the gamma computed, two
+// roundings below gamma_(count+4) >= gamma_(count+2) + 2u, is not below gamma_(count+2) while it is at most 1. Where
+// the result is subnormal, the product loses at most half the smallest double; adding that double pays for it and
+// changes no normal result. A sum of 0 has no terms but 0.
+inline double mean_above(double sum, double count) {
+    if (sum == 0.0) return 0.0;
+    return sum * ((1.0 + gamma_n(count + 4.0)) / count) + 0x1p-1074;
+}
 
 // At most the exact result of the operation that gave t; +inf stays +inf.
 inline double down(double t) { return t * (t < 0.0 ? kAbove : kBelow); }
@@ -57,4 +74,4 @@ class LowerSum {
     bool infinite_ = false;
 };
 
-}  // namespace gapcut::infer
+}  // namespace gapcut
