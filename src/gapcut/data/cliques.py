@@ -16,6 +16,9 @@ from gapcut.typing import BoolArray, FloatArray, IntArray
 LEAST, MOST = 3, 32
 """Nodes of a clique. Pairs are edges; NumPy's tables have at most 32 axes."""
 
+MOST_NODES = 2**31 - 1
+"""Of a graph."""
+
 MOST_TUPLES = 100_000
 """Label tuples that "all" may stand for."""
 
@@ -150,7 +153,7 @@ def tuple_codes(tuples: Tuples, order: int, codes: dict[Hashable, int], n_labels
 
 
 def _node_rows(value: Any) -> IntArray:
-    raw = checks.plain_array(value, "nodes of a clique set")
+    raw = checks.plain_array(value, "nodes of a clique set", "clique")
     if raw.ndim != 2 or not LEAST <= raw.shape[1] <= MOST:
         advice = "pairs are edges, single nodes have features of their own"
         raise GraphError(
@@ -159,9 +162,10 @@ def _node_rows(value: Any) -> IntArray:
     if not raw.size:
         raw = raw.astype(np.int64)
     whole = checks.whole_numbers(raw, "clique", "nodes of a clique set")
-    if (whole < 0).any():
-        at = int(np.argmax((whole < 0).any(axis=1)))
-        raise GraphError(f"clique {at} is {_listed(whole[at])}, but node indices are at least 0")
+    outside = ((whole < 0) | (whole > MOST_NODES)).any(axis=1)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise GraphError(f"clique {at} is {_listed(whole[at])}, but node indices run from 0 to {MOST_NODES}")
     rows = checks.frozen(whole, np.int64)
     ordered = np.sort(rows, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)

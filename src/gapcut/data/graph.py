@@ -198,7 +198,7 @@ def _node_features(value: Any) -> FloatArray | sp.csr_array:
 def _edge_features(value: Any, n_edges: int) -> FloatArray:
     if value is None:
         return checks.frozen(np.empty((n_edges, 0)), np.float64)
-    raw = checks.plain_array(value, "edge_features")
+    raw = checks.plain_array(value, "edge_features", "edge")
     if n_edges == 0 and raw.shape == (0,):  # an empty list for a graph without edges
         raw = np.empty((0, 0))
     rows = checks.feature_matrix(raw, "edge_features", "edge")
