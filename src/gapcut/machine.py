@@ -20,10 +20,10 @@ from gapcut.data import GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.inference import Energy, Solution
 from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, write_container
+from gapcut.model.container import write_container
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
-from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
+from gapcut.model.storage import blame, pack_model, read_model, read_param, unpack_model
 from gapcut.model.training import build_problem, learn, learn_path, learn_warm, training_set
 from gapcut.typing import AnyArray, FloatArray
 
@@ -195,10 +195,8 @@ class Machine:
         altered.
         """
         model, params = read_model(Path(path))
-        try:
+        with blame(Path(path)):
             return cls._of(model, params)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ModelFileError(f"{path}: not a valid model ({error})") from None
 
     @classmethod
     def _of(cls, model: FittedModel, params: dict[str, Any]) -> Self:

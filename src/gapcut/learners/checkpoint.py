@@ -9,31 +9,19 @@ from __future__ import annotations
 import json
 import os
 import time
-import zipfile
-import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gapcut.data.npz import one_line, read_arrays
 from gapcut.files import write_atomically
 from gapcut.learners.base import Record
 from gapcut.learners.session import Session
 from gapcut.learners.steps import Steps
 
 _FORMAT = 1
-
-_UNREADABLE = (
-    OSError,
-    KeyError,
-    ValueError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 class DamagedCheckpoint(ValueError):
@@ -110,14 +98,14 @@ class Checkpoint:
 
     def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+            arrays = read_arrays(self.path)
             meta = json.loads(arrays.pop("meta").tobytes().decode())
             if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
                 raise ValueError("unknown format")
-        except _UNREADABLE as error:
+        except (OSError, KeyError, ValueError, RecursionError) as error:
+            reason = one_line(error).removeprefix(f"{self.path}: ")
             raise DamagedCheckpoint(
-                f"{self.path}: not a checkpoint ({error}): delete it to start anew"
+                f"{self.path}: not a checkpoint ({reason}): delete it to start anew"
             ) from None
         return arrays, meta
 

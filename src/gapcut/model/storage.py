@@ -26,6 +26,7 @@ FORMAT = 1
 
 _PIPELINE = "pipeline."
 _CLIQUE = ("clique_tuples", "clique_weights")
+_LARGEST_CLASSES = 64 << 20  # bytes
 _SCALARS = (bool, int, float, str)
 
 
@@ -116,6 +117,7 @@ def blame(path: Path) -> Iterator[None]:
         AttributeError,
         ArithmeticError,
         RecursionError,
+        MemoryError,
     ) as error:
         reason = " ".join(str(error).split())[:200]
         raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None
@@ -191,7 +193,7 @@ def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
         objects[:] = values
         return LabelCoder.given(objects)
     kind = np.dtype(dtype)
-    if kind.kind not in "biufU" or kind.itemsize > 2**20 or kind.names is not None:
+    if kind.kind not in "biufU" or kind.itemsize * len(values) > _LARGEST_CLASSES or kind.names is not None:
         raise ValueError(f"classes have the type {dtype!r:.40}")
     array = np.array(values, dtype=kind)
     if array.tolist() != values:
