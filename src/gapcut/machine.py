@@ -7,8 +7,10 @@ what scikit-learn asks for.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Self
@@ -98,12 +100,17 @@ class Machine:
         status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
-        culprit.
+        culprit; TimeoutError if ``time_limit`` ends in the feature steps, before there is a model.
         """
+        start = time.monotonic()
         settings = self._settings()
-        data = training_set(as_graphs(X, y), settings)
+        limit = settings.limits.time_limit
+        data = training_set(as_graphs(X, y), settings, None if limit is None else start + limit)
         settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
+        if limit is not None:
+            left = max(0.0, start + limit - time.monotonic())
+            settings = replace(settings, limits=replace(settings.limits, time_limit=left))
         if not settings.warm_start:
             self._carried = None
             return self._adopt(learn(data, problem, settings))

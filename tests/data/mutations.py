@@ -107,7 +107,8 @@ def _other_values(content: bytes, rng: np.random.Generator) -> bytes:
     elif choice == 1:
         kinds = ["u1", "i8", "u8", "f4", "f8", "U4", "?", "f2"]
         try:
-            array = array.astype(kinds[int(rng.integers(len(kinds)))])
+            with np.errstate(all="ignore"):
+                array = array.astype(kinds[int(rng.integers(len(kinds)))])
         except ValueError:
             array = array[:0]
     elif choice == 2:

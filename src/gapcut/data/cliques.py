@@ -64,10 +64,11 @@ class CliqueSet:
         """D."""
         return int(self.features.shape[1])
 
-    def with_features(self, features: Any) -> CliqueSet:
-        """The same cliques under other features."""
+    def with_features(self, features: Any, *, checked: bool = False) -> CliqueSet:
+        """The same cliques under other features; ``checked``: as in :meth:`Graph.with_features`."""
         other = object.__new__(CliqueSet)
-        other._set(nodes=self.nodes, features=_features(features, len(self)), tuples=self.tuples)
+        rows = features if checked else _features(features, len(self))
+        other._set(nodes=self.nodes, features=rows, tuples=self.tuples)
         return other
 
     def induced(self, keep: BoolArray, position: IntArray) -> CliqueSet:

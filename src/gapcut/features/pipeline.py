@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, place
 from gapcut.data.cliques import LEAST, MOST
 from gapcut.features.base import Columns, State, Step, choice
+from gapcut.features.block import blocks
 from gapcut.features.clique_scale import CliqueColumns
 from gapcut.features.degree import DegreeScaler
 from gapcut.features.edge_scale import EdgeScaler
@@ -104,8 +106,10 @@ class FeaturePipeline:
         self.fit_transform(graphs)
         return self
 
-    def fit_transform(self, graphs: Sequence[Graph]) -> list[Graph]:
-        """Fit, and return the training graphs model-ready."""
+    def fit_transform(self, graphs: Sequence[Graph], deadline: float | None = None) -> list[Graph]:
+        """Fit, and return the training graphs model-ready. Raises TimeoutError once ``time.monotonic()`` is past
+        ``deadline``.
+        """
         known = graphs if isinstance(graphs, GraphSet) else GraphSet(graphs)
         if not len(known):
             raise ValueError("no graphs were given: at least one is needed to learn the feature steps")
@@ -117,19 +121,29 @@ class FeaturePipeline:
             ),
             tuple(group.order for group in known[0].cliques),
         )
-        ready, columns = list(known), names
+        ready, columns = list(blocks(known)), names
         for step in self.steps.values():
+            _in_time(deadline)
             step.fit(ready, columns)
-            ready, columns = [step.transform(graph) for graph in ready], step.rename(columns)
+            for i, block in enumerate(ready):
+                _in_time(deadline)
+                ready[i] = step.transform(block)
+            columns = step.rename(columns)
         self._raw = names
-        return ready
+        return [graph for block in ready for graph in block.split()]
 
     def transform(self, graph: Graph) -> Graph:
         """A raw graph, model-ready: labels, weights and name stay."""
-        graph = self._with_raw_columns(graph)
-        for step in self.steps.values():
-            graph = step.transform(graph)
-        return graph
+        return self.transform_all([graph])[0]
+
+    def transform_all(self, graphs: Sequence[Graph]) -> list[Graph]:
+        """:meth:`transform` of each."""
+        ready: list[Graph] = []
+        for block in blocks([self._with_raw_columns(graph) for graph in graphs]):
+            for step in self.steps.values():
+                block = step.transform(block)
+            ready += block.split()
+        return ready
 
     @property
     def raw_columns(self) -> Columns:
@@ -234,6 +248,11 @@ class FeaturePipeline:
                 place(None, graph.name),
             )
         return graph
+
+
+def _in_time(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise TimeoutError("time_limit ended in the feature steps, before there was a model: allow more time")
 
 
 def _sizes(groups: Sequence[tuple[int, int]]) -> str:

@@ -68,7 +68,7 @@ def check_claim(
     """
     start = time.monotonic()
     claimed = model.certificate
-    ready, tuples = [model.pipeline.transform(g) for g in graphs], [c.tuples for c in model.cliques]
+    ready, tuples = model.pipeline.transform_all(graphs), [c.tuples for c in model.cliques]
     data = labelled_part(ready, model.coder, model.pipeline, tuples)
     settings = settings.settled(data.graphs)
     problem = build_problem(data, settings)
