@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from gapcut import StructuredSVM
 from gapcut.data import CliqueSet, Graph, GraphFileError, GraphSet
 from gapcut.data.npz import read_arrays
 
@@ -163,3 +164,12 @@ def test_whatever_numpy_writes_is_read(tmp_path: Path) -> None:
     for name, array in arrays.items():
         assert np.array_equal(found[name], array)
         assert found[name].dtype == array.dtype
+
+
+def test_a_checkpoint_is_read_under_the_same_cap(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.zeros((12 << 20, 1)))
+    bomb = npz_of(tmp_path / "c", meta=stream.getvalue())
+    graphs = [Graph([[0.0], [1.0]], [[0, 1]], [[1.0]], labels=[0, 1])] * 4
+    with pytest.raises(ValueError, match=r"checkpoint.*unpacks to more than its limit"):
+        StructuredSVM(checkpoint=bomb, C=10.0).fit(graphs)
