@@ -82,11 +82,16 @@ class CliqueSet:
         )
         return other
 
+    def over(self, nodes: Any, features: Any) -> CliqueSet:
+        """Other cliques of the same kind; raises GraphError as the constructor does."""
+        other = object.__new__(CliqueSet)
+        rows = _node_rows(nodes)
+        other._set(nodes=rows, features=_features(features, len(rows)), tuples=self.tuples)
+        return other
+
     def empty(self) -> CliqueSet:
         """A set of the same kind without cliques, for a graph that has none."""
-        other = object.__new__(CliqueSet)
-        other._set(nodes=self.nodes[:0], features=self.features[:0], tuples=self.tuples)
-        return other
+        return self.over(self.nodes[:0], self.features[:0])
 
     def difference(self, other: CliqueSet) -> str | None:
         """What keeps two sets from being the same group of different graphs; None if nothing does."""
