@@ -100,12 +100,12 @@ class Machine:
         status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
-        culprit; TimeoutError if ``time_limit`` ends in the feature steps, before there is a model.
+        culprit. ``time_limit`` counts from the call; feature steps are not cut short, since no model is without them.
         """
         start = time.monotonic()
         settings = self._settings()
         limit = settings.limits.time_limit
-        data = training_set(as_graphs(X, y), settings, None if limit is None else start + limit)
+        data = training_set(as_graphs(X, y), settings)
         settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
         if limit is not None:

@@ -99,10 +99,12 @@ def test_time_of_the_largest_sets() -> None:
     assert time.process_time() - start < 10.0
 
 
-def test_the_time_limit_holds_in_feature_steps() -> None:
-    graphs = random_graphs(3000)
-    with pytest.raises(TimeoutError, match="time_limit ended in the feature steps"):
-        StructuredSVM(time_limit=1e-6).fit(graphs)
+def test_a_limit_that_ends_in_feature_steps_leaves_a_model() -> None:
+    graphs = random_graphs(2000)
+    start = time.process_time()
+    svm = StructuredSVM(time_limit=1e-6, gap=1e-9).fit(graphs)
+    assert svm.certificate_.status == "stopped"
+    assert time.process_time() - start < 5.0
 
 
 def test_feature_steps_count_towards_the_time_limit(monkeypatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -106,10 +105,8 @@ class FeaturePipeline:
         self.fit_transform(graphs)
         return self
 
-    def fit_transform(self, graphs: Sequence[Graph], deadline: float | None = None) -> list[Graph]:
-        """Fit, and return the training graphs model-ready. Raises TimeoutError once ``time.monotonic()`` is past
-        ``deadline``.
-        """
+    def fit_transform(self, graphs: Sequence[Graph]) -> list[Graph]:
+        """Fit, and return the training graphs model-ready."""
         known = graphs if isinstance(graphs, GraphSet) else GraphSet(graphs)
         if not len(known):
             raise ValueError("no graphs were given: at least one is needed to learn the feature steps")
@@ -123,10 +120,8 @@ class FeaturePipeline:
         )
         ready, columns = list(blocks(known)), names
         for step in self.steps.values():
-            _in_time(deadline)
             step.fit(ready, columns)
             for i, block in enumerate(ready):
-                _in_time(deadline)
                 ready[i] = step.transform(block)
             columns = step.rename(columns)
         self._raw = names
@@ -248,11 +243,6 @@ class FeaturePipeline:
                 place(None, graph.name),
             )
         return graph
-
-
-def _in_time(deadline: float | None) -> None:
-    if deadline is not None and time.monotonic() > deadline:
-        raise TimeoutError("time_limit ended in the feature steps, before there was a model: allow more time")
 
 
 def _sizes(groups: Sequence[tuple[int, int]]) -> str:

@@ -41,11 +41,8 @@ class TrainingSet:
     tuples: tuple[IntArray, ...] = ()
 
 
-def training_set(graphs: Sequence[Graph], settings: Settings, deadline: float | None = None) -> TrainingSet:
-    """Fit the feature steps on whole graphs, then cut out the labelled nodes (formulation, section 5).
-
-    Raises TimeoutError once ``time.monotonic()`` is past ``deadline``.
-    """
+def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
+    """Fit the feature steps on whole graphs, then cut out the labelled nodes (formulation, section 5)."""
     if settings.classes is None:
         coder = LabelCoder.found([g.labels for g in graphs])
     else:
@@ -59,7 +56,7 @@ def training_set(graphs: Sequence[Graph], settings: Settings, deadline: float | 
         incidence=settings.incidence,
         intercept=settings.intercept,
     )
-    ready = pipeline.fit_transform(graphs, deadline)
+    ready = pipeline.fit_transform(graphs)
     tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
     return labelled_part(ready, coder, pipeline, tuples)
 
