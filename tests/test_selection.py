@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapcut import PathScores, StructuredSVM, cross_validate_path
+from gapcut import Graph, PathScores, StructuredSVM, cross_validate_path
 from sample_graphs import sample_graphs
 
 
@@ -31,3 +31,23 @@ def test_the_smallest_C_wins_a_tie_and_an_empty_path_is_refused():
     assert scores.best_C == 1.0
     with pytest.raises(ValueError, match="C_values is empty"):
         cross_validate_path(StructuredSVM(), graphs, [], cv=2)
+
+
+def test_a_class_absent_from_a_fold_is_scored() -> None:
+    """scikit-learn 9494: the fold that holds the only nodes of a class is tested without refusal."""
+    rng = np.random.default_rng(0)
+    graphs = [
+        Graph(
+            rng.normal(size=(4, 2)),
+            [[0, 1], [1, 2], [2, 3]],
+            rng.random((3, 1)),
+            [0, 1, 0, 2 if i == 0 else 1],
+        )
+        for i in range(6)
+    ]
+    svm = StructuredSVM(class_weight={0: 1, 1: 2, 2: 3})
+    found = cross_validate_path(svm, graphs, [1.0], cv=3)
+    assert np.isfinite(found.scores).all()
+    assert svm.classes is None
+    with pytest.raises(ValueError, match="not one of the classes"):
+        cross_validate_path(svm.set_params(classes=[0, 1]), graphs, [1.0], cv=3)

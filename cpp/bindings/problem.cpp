@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "topics.hpp"
 
@@ -16,12 +18,12 @@ RowMatrix dense(const In2<double>& a) {
 RowMatrix csr(std::int64_t cols, const In1<std::int64_t>& offsets, const In1<std::int32_t>& columns,
               const In1<double>& values) {
     const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
-    if (rows < 0 || offsets.data()[0] != 0 || offsets.data()[rows] != static_cast<std::int64_t>(values.size()) ||
-        columns.size() != values.size())
+    if (rows < 0 || offsets.data()[0] != 0 || !std::is_sorted(offsets.data(), offsets.data() + offsets.size()) ||
+        offsets.data()[rows] != static_cast<std::int64_t>(values.size()) || columns.size() != values.size())
         throw std::invalid_argument("malformed compressed rows");
     for (std::int64_t r = 0; r < rows; ++r)
         for (auto p = offsets.data()[r]; p < offsets.data()[r + 1]; ++p) {
-            if (p >= static_cast<std::int64_t>(values.size()) || columns.data()[p] < 0 || columns.data()[p] >= cols ||
+            if (columns.data()[p] < 0 || columns.data()[p] >= cols ||
                 (p > offsets.data()[r] && columns.data()[p] <= columns.data()[p - 1]))
                 throw std::invalid_argument("compressed rows need ascending columns inside the matrix");
         }
@@ -30,7 +32,8 @@ RowMatrix csr(std::int64_t cols, const In1<std::int64_t>& offsets, const In1<std
 
 CliqueGroup make_group(const RowMatrix& features, const In1<std::int64_t>& offset, const In2<std::int32_t>& members,
                        const In2<std::int32_t>& tuples) {
-    if (members.shape(1) != tuples.shape(1)) throw std::invalid_argument("members and tuples differ in width");
+    if (members.shape(1) < 2 || members.shape(1) != tuples.shape(1))
+        throw std::invalid_argument("members and tuples need one column a node");
     CliqueGroup group;
     group.order = static_cast<std::int32_t>(members.shape(1));
     group.features = features;
@@ -56,6 +59,33 @@ Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const
     p.cliques = cliques;
     p.finish();
     return p;
+}
+
+// Read-only views of everything packed, in a fixed order.
+nb::list contents(nb::handle self) {
+    const auto& p = nb::cast<const Problem&>(self);
+    nb::list views;
+    const auto add = [&]<class T>(const std::vector<T>& v) {
+        views.append(nb::ndarray<nb::numpy, const T>(v.data(), {v.size()}, self));
+    };
+    const auto add_rows = [&](const RowMatrix& rows) {
+        add(rows.offsets());
+        add(rows.columns());
+        add(rows.values());
+    };
+    add_rows(p.nodes);
+    add_rows(p.edges);
+    add(p.node_offset);
+    add(p.edge_offset);
+    for (const auto* ints : {&p.tail, &p.head, &p.labels, &p.coordinates}) add(*ints);
+    add(p.loss);
+    for (const CliqueGroup& group : p.cliques) {
+        add_rows(group.features);
+        add(group.offset);
+        add(group.members);
+        add(group.tuples);
+    }
+    return views;
 }
 
 }  // namespace
@@ -110,6 +140,8 @@ void bind_problem(nb::module_& m) {
             "node_offset", [](const Problem& p) { return to_array(std::vector(p.node_offset)); }, nb::rv_policy::move)
         .def_prop_ro(
             "edge_offset", [](const Problem& p) { return to_array(std::vector(p.edge_offset)); }, nb::rv_policy::move)
+        .def("contents", &contents, "All packed arrays as read-only views.",
+             nb::sig("def contents(self) -> list[NDArray[numpy.generic]]"))
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
         .def("nonnegative_columns",
              [](const Problem& p) {

@@ -7,6 +7,7 @@ what scikit-learn asks for.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -19,7 +20,7 @@ import numpy as np
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
-from gapcut.files import ModelFileError, write_container
+from gapcut.files import blame, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
@@ -45,14 +46,18 @@ class Machine(Parameters):
         status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
-        culprit.
+        culprit. ``time_limit`` counts from the call; feature steps are not cut short, since no model is without them.
         """
+        start = time.monotonic()
         settings = self._settings()
+        limit = settings.time_limit
         data = training_set(as_graphs(X, y), settings)
         settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
-        start = getattr(self, "_reached", None) if settings.warm_start else None
-        model, self._reached = learn(data, problem, settings, start)
+        if limit is not None:
+            settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
+        reached = getattr(self, "_reached", None) if settings.warm_start else None
+        model, self._reached = learn(data, problem, settings, reached)
         return self._adopt(model)
 
     def fit_path(
@@ -155,10 +160,8 @@ class Machine(Parameters):
         altered.
         """
         model, params = read_model(Path(path))
-        try:
+        with blame(Path(path)):
             return cls._of(model, params)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ModelFileError(f"{path}: not a valid model ({error})") from None
 
     @classmethod
     def _of(cls, model: FittedModel, params: dict[str, Any]) -> Self:

@@ -7,6 +7,7 @@ fold shares its feature steps, its packed graphs and the state of the learner.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.model_selection import check_cv
 
 from gapcut.data import as_graphs
 from gapcut.estimator import StructuredSVM
+from gapcut.machine import label_set
 from gapcut.typing import FloatArray
 
 
@@ -50,9 +52,13 @@ def cross_validate_path(
     """Node-weighted accuracy on held-out graphs for every C and fold.
 
     ``cv``, ``groups``: as in scikit-learn (a number of folds, a splitter, or pairs of index arrays). The estimator
-    stays as it is. ValueError where a fold cannot be made or ``C_values`` is empty.
+    stays as it is. Unless it names ``classes``, every fold is trained with the labels of all graphs, so that one whose
+    training graphs lack a label is scored like the others. ValueError where a fold cannot be made or ``C_values`` is
+    empty.
     """
     graphs = as_graphs(X, y)
+    if estimator.classes is None:
+        estimator = copy(estimator).set_params(classes=label_set(graphs))
     scores, gaps = [], []
     for train, test in check_cv(cv).split(np.arange(len(graphs)), groups=groups):
         fitted = estimator.fit_path(graphs[train], C_values)

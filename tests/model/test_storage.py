@@ -314,6 +314,11 @@ HOSTILE = {
     "dtype nonsense": _set(["dtype"], "nonsense"),
     "dtype record": _set(["dtype"], "i4,i4"),
     "dtype huge": _set(["dtype"], "U999999999"),
+    "dtype of many": lambda arrays, document: document.update(
+        classes=[str(i) for i in range(2000)], dtype="<U250000"
+    ),
+    "huge C": _set(["params", "C"], 10**400),
+    "huge time limit": _set(["params", "time_limit"], 10**400),
     "pipeline": _set(["pipeline"], {}),
     "pipeline list": _set(["pipeline"], []),
     "unary shape": _array("unary", np.zeros((3, 1))),

@@ -51,6 +51,11 @@ class RowMatrix {
 
     static constexpr double kSparseBelow = 0.4;
 
+    // All that is stored; offsets and columns are empty where !sparse().
+    const std::vector<std::int64_t>& offsets() const { return offsets_; }
+    const std::vector<std::int32_t>& columns() const { return columns_; }
+    const std::vector<double>& values() const { return values_; }
+
   private:
     static constexpr std::int64_t kShort = 12;  // columns; a call costs more than these
 

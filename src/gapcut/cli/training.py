@@ -16,6 +16,7 @@ from gapcut.cli.show import certificate_document, certificate_line, clique_count
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
 from gapcut.machine import Machine
+from gapcut.typing import AnyArray
 
 _DEFAULTS = LearningOptions()
 
@@ -94,11 +95,14 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Mac
 
 
 def fit_path_to_the_end(
-    graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float]
+    graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float], classes: AnyArray
 ) -> list[Machine]:
-    """One model a value of C; Ctrl-C ends the command."""
+    """One model a value of C, for these labels unless the options name others; Ctrl-C ends the command."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
-        models = options.estimator(graphs, callback, None).fit_path(graphs, C_values)
+        estimator = options.estimator(graphs, callback, None)
+        if estimator.classes is None:
+            estimator.set_params(classes=classes)
+        models = estimator.fit_path(graphs, C_values)
     if interrupt.pressed:
         raise KeyboardInterrupt
     return models

@@ -15,6 +15,7 @@ from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import emit, percent, table
 from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
+from gapcut.machine import label_set
 from gapcut.typing import IntArray
 
 _DEFAULTS = LearningOptions()
@@ -45,7 +46,8 @@ def cv(
 ) -> int:
     """Cross-validate over graphs: train on all folds but one, test on that one.
 
-    With --path each fold is trained once along all values of C, each certified, and the best is named.
+    With --path each fold is trained once along all values of C, each certified, and the best is named. A label that the
+    training graphs of a fold lack stays a label of its model (--classes names others).
     """
     graphs = read_graphs(data, select)
     parts = test_folds(graphs, folds, fold_array, options.random_state)
@@ -91,10 +93,10 @@ def _run_fold(
 ) -> list[dict[str, Any]]:
     """One row a value of C. Seconds are those since the model before."""
     training = graphs[np.setdiff1d(np.arange(len(graphs)), test)]
-    held_out = graphs[test]
+    held_out, classes = graphs[test], label_set(graphs)
     rows = []
     start = time.monotonic()
-    models = fit_path_to_the_end(training, options, f"fold {name}", values)
+    models = fit_path_to_the_end(training, options, f"fold {name}", values, classes)
     for C, svm in zip(values, models, strict=True):
         seconds = svm.history_[-1].seconds if len(values) > 1 else time.monotonic() - start
         scores = score_solutions(svm, held_out, svm.solutions(held_out))

@@ -1,10 +1,10 @@
 """Graphs and sets of graphs: validation, files."""
 
-from gapcut.data.archive import GraphFileError
 from gapcut.data.cliques import CliqueSet, tuple_codes
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
 from gapcut.data.graph_set import GraphSet, as_graphs
+from gapcut.data.npz import GraphFileError
 
 __all__ = [
     "CliqueSet",

@@ -20,10 +20,6 @@ offsets.
 
 from __future__ import annotations
 
-import os
-import struct
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -37,6 +33,8 @@ from gapcut.data import clique_arrays
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
 from gapcut.data.labels import typed_values
+from gapcut.data.npz import GraphFileError, one_line, read_arrays, unpack_limit
+from gapcut.data.sparse import sound_csr
 from gapcut.files import write_atomically
 from gapcut.typing import AnyArray, IntArray
 
@@ -45,15 +43,11 @@ _NODES = ("labels", "labelled", "node_weights")
 _NAMES = ("node_feature_names", "edge_feature_names")
 _ROWS = ("node_offset", "edge_offset", "node_features", *_CSR, "edges", "edge_features")
 KNOWN = (*_ROWS, *_NODES, "names", *_NAMES)
-_DAMAGE = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error),
-    *(ValueError, KeyError, TypeError, SyntaxError, RuntimeError, MemoryError),
-)
-"""What numpy and zipfile raise on a file that was cut, altered or made up."""
+_GRAPH_BYTES = 1024
+"""Memory of a graph beyond its arrays, about."""
 
-
-class GraphFileError(ValueError):
-    """One line: which file, what is wrong with it."""
+_WRONG = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
+"""What hostile values lead to, in any room that they reach."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +60,18 @@ class Contents:
     edge_feature_names: Sequence[str] | None
 
 
-def load(path: str | PathLike[str]) -> Contents:
+def load(path: str | PathLike[str], limit: int | None = None) -> Contents:
     """Read a file, or a folder's ``.npz`` files in the order of their names.
 
-    Raises FileNotFoundError, or GraphFileError naming the file and the array, graph, node or edge.
+    ``limit``: see :func:`gapcut.data.npz.read_arrays`. Raises FileNotFoundError, or GraphFileError naming the file and
+    the array, graph, node or edge.
     """
     place_on_disk = Path(path)
     if place_on_disk.is_dir():
-        return _load_folder(place_on_disk)
+        return _load_folder(place_on_disk, limit)
     if not place_on_disk.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
-    return _load_file(place_on_disk)
+    return _load_file(place_on_disk, limit)
 
 
 def save(contents: Contents, path: str | PathLike[str]) -> None:
@@ -156,11 +151,11 @@ def _stack(parts: list[Any], empty: tuple[int, int], dtype: Any) -> AnyArray:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def _load_folder(folder: Path) -> Contents:
+def _load_folder(folder: Path, limit: int | None) -> Contents:
     files = sorted(folder.glob("*.npz"))
     if not files:
         raise GraphFileError(f"{folder}: no .npz file in this folder")
-    parts = [_load_file(file, single=True) for file in files]
+    parts = [_load_file(file, limit, single=True) for file in files]
     shared = set.intersection(*(set(part.extras) for part in parts))
     return Contents(
         [graph for part in parts for graph in part.graphs],
@@ -170,14 +165,14 @@ def _load_folder(folder: Path) -> Contents:
     )
 
 
-def _load_file(path: Path, single: bool = False) -> Contents:
-    arrays = read_arrays(path)
-    if single and "node_offset" not in arrays and "edge_offset" not in arrays:
-        arrays = _as_set_of_one(arrays, path)
+def _load_file(path: Path, limit: int | None, single: bool = False) -> Contents:
+    arrays = read_arrays(path, limit)
     try:
-        return _from_arrays(arrays)
-    except ValueError as error:
-        raise GraphFileError(f"{path}: {error}") from None
+        if single and "node_offset" not in arrays and "edge_offset" not in arrays:
+            arrays = _as_set_of_one(arrays, path)
+        return _from_arrays(arrays, unpack_limit(path, limit))
+    except _WRONG as error:
+        raise GraphFileError(f"{path}: {one_line(error)}") from None
 
 
 def _joined(rows: list[AnyArray], name: str, folder: Path) -> AnyArray:
@@ -199,51 +194,10 @@ def _as_set_of_one(arrays: dict[str, AnyArray], path: Path) -> dict[str, AnyArra
     return arrays | extras | named | offsets | clique_arrays.offsets_of_one(arrays)
 
 
-def read_arrays(path: Path) -> dict[str, AnyArray]:
-    """All arrays of an ``.npz``, numbers and strings only; GraphFileError names the file and the array."""
-    if not zipfile.is_zipfile(path):
-        raise GraphFileError(f"{path}: not an .npz file, or cut short")
-    arrays = {}
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            for name in archive.files:
-                arrays[name] = _read_array(archive, name, path)
-            if len(archive.files) != _entries(path, len(archive.files)):
-                raise GraphFileError(f"{path}: damaged .npz file (its directory is incomplete)")
-    except _DAMAGE as error:
-        if isinstance(error, GraphFileError):
-            raise
-        raise GraphFileError(f"{path}: damaged .npz file ({_first_line(error)})") from None
-    return arrays
-
-
-def _entries(path: Path, default: int) -> int:
-    """Number of entries by the end record of the zip file, which numpy does not compare with its own."""
-    with path.open("rb") as stream:
-        stream.seek(-22, os.SEEK_END)
-        record = stream.read()
-    return int.from_bytes(record[10:12], "little") if record.startswith(b"PK\5\6") else default
-
-
-def _read_array(archive: Any, name: str, path: Path) -> AnyArray:
-    try:
-        array = archive[name]
-    except _DAMAGE as error:
-        if "allow_pickle" in str(error):
-            raise GraphFileError(
-                f"{path}: array {name!r} holds pickled Python objects, which are never read"
-            ) from None
-        raise GraphFileError(f"{path}: array {name!r} cannot be read ({_first_line(error)})") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufU":
-        raise GraphFileError(f"{path}: {name!r} is not an array of numbers or strings")
-    return array
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
-
-
-def _from_arrays(arrays: dict[str, AnyArray]) -> Contents:
+def _from_arrays(arrays: dict[str, AnyArray], limit: int) -> Contents:
+    for key in ("edges", *_NAMES):
+        if key in arrays and arrays[key].ndim == 0:
+            raise ValueError(f"array {key!r} holds a single value, not rows")
     edges = _need(arrays, "edges")
     nodes = _node_features(arrays)
     node_offset = _checked_offset(arrays, "node_offset", nodes.shape[0], "node_features")
@@ -263,6 +217,10 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> Contents:
             f"array 'edge_features' has shape {features.shape}, but there are {len(edges)} edges"
         )
     count = len(node_offset) - 1
+    if _GRAPH_BYTES * count > limit:
+        raise ValueError(
+            f"{count} graphs take more memory than the limit of this file: if you trust it, raise unpack_limit"
+        )
     names = arrays.get("names", np.full(count, ""))
     if names.shape != (count,):
         raise ValueError(f"array 'names' has shape {names.shape}, but there are {count} graphs")
@@ -284,6 +242,8 @@ def _graph(
         return arrays[name][rows] if name in arrays else None
 
     labels, labelled, weights = (part(key, nodes) for key in _NODES)
+    if labelled is not None and labelled.dtype.kind != "b":
+        raise ValueError("array 'labelled' must hold truth values")
     if labels is not None and labelled is not None and not labelled.all():
         labels = [label if known else None for label, known in zip(labels.tolist(), labelled, strict=True)]
     if weights is not None and len(weights) and weights.dtype.kind == "f" and np.isnan(weights).all():
@@ -314,14 +274,13 @@ def _node_features(arrays: dict[str, AnyArray]) -> Any:
     data, indices, indptr, shape = (_need(arrays, part) for part in _CSR)
     if shape.shape != (2,):
         raise ValueError(f"array 'node_features_shape' has shape {shape.shape}, but must hold two numbers")
+    if any(part.dtype.kind not in "iu" for part in (indices, indptr, shape)):
+        raise ValueError("arrays node_features_*: not a CSR matrix (an index is no integer)")
     try:
-        matrix = sp.csr_array(
-            (data.astype(np.float64), indices, indptr), shape=(int(shape[0]), int(shape[1]))
-        )
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"arrays node_features_*: not a CSR matrix ({_first_line(error)})") from None
-    return matrix
+        given = (data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64))
+        return sound_csr(sp.csr_array(given, shape=(int(shape[0]), int(shape[1]))), "node_features", "node")
+    except _WRONG as error:
+        raise ValueError(f"arrays node_features_*: not a CSR matrix ({one_line(error)})") from None
 
 
 def _rows(arrays: dict[str, AnyArray]) -> int:
@@ -332,7 +291,7 @@ def _rows(arrays: dict[str, AnyArray]) -> int:
 
 def _closed(array: AnyArray) -> AnyArray:
     """float64 and read-only where it holds numbers with a fraction, so that graphs can share its rows."""
-    values = np.array(array, dtype=np.float64) if array.dtype.kind == "f" else array
+    values: AnyArray = np.asarray(array, dtype=np.float64) if array.dtype.kind == "f" else array
     values.flags.writeable = False
     return values
 

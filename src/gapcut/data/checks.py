@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from gapcut.data import sparse
 from gapcut.data.errors import GraphError
 from gapcut.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 
-def plain_array(value: Any, what: str) -> AnyArray:
-    """Any array-like as an ndarray (no copy of an ndarray); ragged and masked ones are refused."""
+def plain_array(value: Any, what: str, row: str = "row") -> AnyArray:
+    """Any array-like as an ndarray (no copy of an ndarray); ragged and masked ones are refused.
+
+    The gate for all that users hand over: sparse matrices are checked before they are unpacked.
+    """
     if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
         raise GraphError(f"{what} has masked entries: fill or drop them first")
     if sp.issparse(value):
-        return np.asarray(cast(Any, value).toarray())
+        return sparse.dense(value, what, row)
     try:
         return np.asarray(value)
     except ValueError:
         raise GraphError(f"{what} is ragged: every row must have the same number of entries") from None
+    except (TypeError, OverflowError, MemoryError, RecursionError) as error:
+        raise GraphError(
+            f"{what} is no array: {' '.join(str(error).split()) or type(error).__name__}"
+        ) from None
 
 
 def frozen(value: AnyArray, dtype: Any) -> AnyArray:
@@ -43,7 +51,7 @@ def _never_written(array: AnyArray) -> bool:
 
 def feature_matrix(value: Any, what: str, row: str) -> FloatArray:
     """(rows, columns) finite float64, read-only. ``row`` says what a row is: node or edge."""
-    raw = plain_array(value, what)
+    raw = plain_array(value, what, row)
     if raw.ndim != 2:
         more = f"; reshape a single feature with {what}.reshape(-1, 1)" if raw.ndim == 1 else ""
         raise GraphError(f"{what} has shape {raw.shape}, but must be a table of {row}s by features{more}")
@@ -52,11 +60,10 @@ def feature_matrix(value: Any, what: str, row: str) -> FloatArray:
 
 def sparse_features(value: Any) -> sp.csr_array:
     """(V, Dn) finite sparse node features in canonical CSR form, its arrays read-only."""
-    if value.ndim != 2:
-        raise GraphError(f"node_features has shape {value.shape}, but must be a table, one row per node")
     if value.dtype.kind not in "biuf":
         raise GraphError(f"node_features holds {value.dtype} values, but must hold real numbers")
-    matrix = value if _is_frozen_csr(value) else _canonical_copy(value)
+    sound = sparse.sound_csr(value, "node_features", "node")
+    matrix = value if _is_frozen_csr(sound) and isinstance(value, sp.csr_array) else _canonical_copy(sound)
     bad = ~np.isfinite(matrix.data)
     if bad.any():
         at = int(np.argmax(bad))
@@ -67,18 +74,15 @@ def sparse_features(value: Any) -> sp.csr_array:
     return matrix
 
 
-def _canonical_copy(value: Any) -> sp.csr_array:
-    matrix = sp.csr_array(value, dtype=np.float64, copy=True)
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise GraphError(f"node_features is not a valid sparse matrix: {error}") from None
+def _canonical_copy(sound: Any) -> sp.csr_array:
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf and is named as such
+        matrix: sp.csr_array = sp.csr_array(sound, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     return matrix
 
 
-def _is_frozen_csr(value: Any) -> bool:
-    if not isinstance(value, sp.csr_array) or value.dtype != np.float64 or not value.has_canonical_format:
+def _is_frozen_csr(value: sp.csr_array) -> bool:
+    if value.dtype != np.float64 or not value.has_canonical_format or len(value.data) != value.indptr[-1]:
         return False
     return all(_never_written(part) for part in (value.data, value.indices, value.indptr))
 
@@ -106,11 +110,15 @@ def _real(raw: AnyArray, what: str) -> FloatArray:
             return frozen(raw, np.float64)
     except (TypeError, ValueError):
         raise GraphError(f"{what} holds entries that are not numbers") from None
+    except OverflowError:
+        raise GraphError(f"{what} holds a number beyond the range of float64") from None
+    except MemoryError:
+        raise GraphError(f"{what} of shape {raw.shape} is too large for the memory at hand") from None
 
 
 def edge_array(value: Any, n_nodes: int) -> IntArray:
     """(E, 2) int64 node indices, read-only, no self loops. Repeated and reversed edges are legal."""
-    raw = plain_array([] if value is None else value, "edges")
+    raw = plain_array([] if value is None else value, "edges", "edge")
     if raw.shape == (0,):
         raw = np.empty((0, 2), dtype=np.int64)
     if raw.ndim != 2 or raw.shape[1] != 2:
@@ -152,7 +160,7 @@ def _listed(nodes: AnyArray) -> str:
 
 def weight_vector(value: Any, n_nodes: int) -> FloatArray:
     """(V,) finite weights >= 0, read-only."""
-    raw = plain_array(value, "node_weights")
+    raw = plain_array(value, "node_weights", "node")
     if raw.shape != (n_nodes,):
         raise GraphError(
             f"node_weights has shape {raw.shape}, but the graph has {n_nodes} nodes: give one per node"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.data.cliques import CliqueSet
+from gapcut.data.cliques import MOST_TUPLES, CliqueSet
 from gapcut.data.errors import GraphError
 from gapcut.data.graph import Graph
 from gapcut.data.labels import typed_values
@@ -64,13 +64,14 @@ class Group:
     offset: IntArray
     nodes: AnyArray
     features: AnyArray
-    tuples: Any
+    kind: CliqueSet
+    """Without cliques: what all graphs share."""
 
     def of_graph(self, index: int) -> CliqueSet:
         """The cliques of one graph; GraphError says which is wrong."""
         rows = slice(int(self.offset[index]), int(self.offset[index + 1]))
         try:
-            return CliqueSet(self.nodes[rows], self.features[rows], self.tuples)
+            return self.kind.over(self.nodes[rows], self.features[rows])
         except GraphError as error:
             raise GraphError(f"clique group {self.number}: {error.detail}") from None
 
@@ -104,7 +105,13 @@ def _group(
         )
     if tuples.ndim not in (0, 2):
         raise ValueError(f"array 'clique_tuples_{g}' has shape {tuples.shape}, but must be a word or (T, d)")
+    if tuples.ndim and len(tuples) > MOST_TUPLES:
+        raise ValueError(f"array 'clique_tuples_{g}' names more than {MOST_TUPLES:,} label tuples")
     offset = checked_offset(arrays, f"clique_offset_{g}", len(nodes), f"clique_nodes_{g}")
     if len(offset) != count + 1:
         raise ValueError(f"clique_offset_{g} is for {len(offset) - 1} graphs, node_offset for {count}")
-    return Group(g, offset, nodes, features, tuples.tolist())
+    try:
+        kind = CliqueSet(nodes[:0], features[:0], tuples.tolist())
+    except GraphError as error:
+        raise ValueError(f"clique group {g}: {error.detail}") from None
+    return Group(g, offset, nodes, features, kind)

@@ -16,6 +16,9 @@ from gapcut.typing import BoolArray, FloatArray, IntArray
 LEAST, MOST = 3, 32
 """Nodes of a clique. Pairs are edges; NumPy's tables have at most 32 axes."""
 
+MOST_NODES = 2**31 - 1
+"""Of a graph."""
+
 MOST_TUPLES = 100_000
 """Label tuples that "all" may stand for."""
 
@@ -61,10 +64,11 @@ class CliqueSet:
         """D."""
         return int(self.features.shape[1])
 
-    def with_features(self, features: Any) -> CliqueSet:
-        """The same cliques under other features."""
+    def with_features(self, features: Any, *, checked: bool = False) -> CliqueSet:
+        """The same cliques under other features; ``checked``: as in :meth:`Graph.with_features`."""
         other = object.__new__(CliqueSet)
-        other._set(nodes=self.nodes, features=_features(features, len(self)), tuples=self.tuples)
+        rows = features if checked else _features(features, len(self))
+        other._set(nodes=self.nodes, features=rows, tuples=self.tuples)
         return other
 
     def induced(self, keep: BoolArray, position: IntArray) -> CliqueSet:
@@ -78,11 +82,16 @@ class CliqueSet:
         )
         return other
 
+    def over(self, nodes: Any, features: Any) -> CliqueSet:
+        """Other cliques of the same kind; raises GraphError as the constructor does."""
+        other = object.__new__(CliqueSet)
+        rows = _node_rows(nodes)
+        other._set(nodes=rows, features=_features(features, len(rows)), tuples=self.tuples)
+        return other
+
     def empty(self) -> CliqueSet:
         """A set of the same kind without cliques, for a graph that has none."""
-        other = object.__new__(CliqueSet)
-        other._set(nodes=self.nodes[:0], features=self.features[:0], tuples=self.tuples)
-        return other
+        return self.over(self.nodes[:0], self.features[:0])
 
     def difference(self, other: CliqueSet) -> str | None:
         """What keeps two sets from being the same group of different graphs; None if nothing does."""
@@ -150,7 +159,7 @@ def tuple_codes(tuples: Tuples, order: int, codes: dict[Hashable, int], n_labels
 
 
 def _node_rows(value: Any) -> IntArray:
-    raw = checks.plain_array(value, "nodes of a clique set")
+    raw = checks.plain_array(value, "nodes of a clique set", "clique")
     if raw.ndim != 2 or not LEAST <= raw.shape[1] <= MOST:
         advice = "pairs are edges, single nodes have features of their own"
         raise GraphError(
@@ -159,9 +168,10 @@ def _node_rows(value: Any) -> IntArray:
     if not raw.size:
         raw = raw.astype(np.int64)
     whole = checks.whole_numbers(raw, "clique", "nodes of a clique set")
-    if (whole < 0).any():
-        at = int(np.argmax((whole < 0).any(axis=1)))
-        raise GraphError(f"clique {at} is {_listed(whole[at])}, but node indices are at least 0")
+    outside = ((whole < 0) | (whole > MOST_NODES)).any(axis=1)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise GraphError(f"clique {at} is {_listed(whole[at])}, but node indices run from 0 to {MOST_NODES}")
     rows = checks.frozen(whole, np.int64)
     ordered = np.sort(rows, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)

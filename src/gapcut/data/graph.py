@@ -99,9 +99,15 @@ class Graph:
         node_features: Any = None,
         edge_features: Any = None,
         cliques: tuple[CliqueSet, ...] | None = None,
+        *,
+        checked: bool = False,
     ) -> Graph:
-        """The same graph under other features (None keeps them): what a feature step returns. ``cliques``: those of
-        this graph (:meth:`CliqueSet.with_features`)."""
+        """The same graph under other features (None keeps them). ``cliques``: those of this graph
+        (:meth:`CliqueSet.with_features`). ``checked``: the arrays are float64, finite, read-only and of the right
+        sizes, as those of feature steps are.
+        """
+        if checked:
+            return self._with(node_features, edge_features, self.cliques if cliques is None else cliques)
         try:
             nodes = self.node_features if node_features is None else _node_features(node_features)
             if nodes.shape[0] != self.n_nodes:
@@ -113,9 +119,11 @@ class Graph:
                 rows = _edge_features(edge_features, self.n_edges)
         except GraphError as error:
             raise error.at(place(None, self.name)) from None
+        return self._with(nodes, rows, self.cliques if cliques is None else cliques)
+
+    def _with(self, nodes: Any, edges: FloatArray, cliques: tuple[CliqueSet, ...]) -> Graph:
         other = object.__new__(Graph)
-        groups = self.cliques if cliques is None else cliques
-        other._set(**{**self.__dict__, "node_features": nodes, "edge_features": rows, "cliques": groups})
+        other._set(**{**self.__dict__, "node_features": nodes, "edge_features": edges, "cliques": cliques})
         return other
 
     def induced(self, mask: Any) -> Graph:
@@ -198,7 +206,7 @@ def _node_features(value: Any) -> FloatArray | sp.csr_array:
 def _edge_features(value: Any, n_edges: int) -> FloatArray:
     if value is None:
         return checks.frozen(np.empty((n_edges, 0)), np.float64)
-    raw = checks.plain_array(value, "edge_features")
+    raw = checks.plain_array(value, "edge_features", "edge")
     if n_edges == 0 and raw.shape == (0,):  # an empty list for a graph without edges
         raw = np.empty((0, 0))
     rows = checks.feature_matrix(raw, "edge_features", "edge")

@@ -11,6 +11,7 @@ import numpy as np
 from gapcut.data import archive
 from gapcut.data.errors import GraphError, place
 from gapcut.data.graph import Graph
+from gapcut.data.npz import GraphFileError
 from gapcut.typing import AnyArray
 
 
@@ -86,9 +87,15 @@ class GraphSet(Sequence[Graph]):
         archive.save(archive.Contents(self._graphs, self._extras, self._node_names, self._edge_names), path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], select: str | None = None) -> GraphSet:
-        """Read an ``.npz`` or a folder with one ``.npz`` per graph; ``select``: a boolean per-graph array."""
-        found = archive.load(path)
+    def load(
+        cls, path: str | PathLike[str], select: str | None = None, unpack_limit: int | None = None
+    ) -> GraphSet:
+        """Read an ``.npz`` or a folder with one ``.npz`` per graph; ``select``: a boolean per-graph array.
+
+        ``unpack_limit``: bytes that a file may unpack to (default: 50 times its size and 64 MiB); raise it for files
+        that you trust. Raises FileNotFoundError, or GraphFileError for anything that is no such file.
+        """
+        found = archive.load(path, unpack_limit)
         try:
             graphs = cls(
                 found.graphs,
@@ -97,7 +104,7 @@ class GraphSet(Sequence[Graph]):
                 edge_feature_names=found.edge_feature_names,
             )
         except ValueError as error:
-            raise archive.GraphFileError(f"{path}: {error}") from None
+            raise GraphFileError(f"{path}: {error}") from None
         return graphs if select is None else graphs.select(select)
 
     def __repr__(self) -> str:

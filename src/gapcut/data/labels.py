@@ -85,11 +85,11 @@ def _refuse_nan(values: list[Any]) -> None:
 
 def _one_dimensional(value: Any) -> AnyArray:
     """An array of labels; a list is taken entry by entry: tuples stay labels, and 1 beside "a" stays 1."""
-    if isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, np.ma.MaskedArray) and value.ndim == 1:
         return _objects([None if hidden else v for v, hidden in zip(value.data, _mask(value), strict=True)])
     if isinstance(value, list | tuple):
         return _objects(list(value))
-    return plain_array(value, "labels")
+    return plain_array(value, "labels", "node")
 
 
 def _mask(value: np.ma.MaskedArray[Any, Any]) -> AnyArray:

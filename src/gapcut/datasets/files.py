@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from gapcut.data.archive import GraphFileError, read_arrays
+from gapcut.data.npz import GraphFileError, read_arrays
 from gapcut.typing import AnyArray
 
 Root = str | PathLike[str]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gapcut.data import Graph
+from gapcut.features.block import Block
 from gapcut.typing import AnyArray
 
 State = tuple[dict[str, AnyArray], dict[str, Any]]
@@ -40,12 +40,12 @@ class Step(ABC):
     learned: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
-        """Learn from training graphs whose feature columns bear these names."""
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+        """Learn from the blocks of all training graphs, whose feature columns bear these names."""
 
     @abstractmethod
-    def transform(self, graph: Graph) -> Graph:
-        """The graph under the step's features."""
+    def transform(self, block: Block) -> Block:
+        """The block's graphs under the step's features; numbers may overflow, the pipeline refuses them."""
 
     @abstractmethod
     def rename(self, columns: Columns) -> Columns:

@@ -9,9 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from gapcut.data import CliqueSet, Graph
-from gapcut.data.errors import place
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block, CliqueRows
 from gapcut.features.intercept import CONSTANT
 from gapcut.features.ranges import ColumnRanges
 from gapcut.typing import FloatArray, IntArray
@@ -45,10 +44,10 @@ class CliqueColumns(Step):
         self.lift = choice("lift", lift, ("auto", "all", "none"))
         self.intercept = choice("intercept", intercept, (True, False))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
         found: list[tuple[int, int, int, float]] = []
         for g, names in enumerate(columns.cliques):
-            ranges = ColumnRanges.of((graph.cliques[g].features for graph in graphs), len(names))
+            ranges = ColumnRanges.of((b.cliques[g].features for b in blocks), len(names))
             drop = ranges.constant if self.intercept else ranges.zero
             for i in range(len(names)):
                 if self.scale and drop[i]:
@@ -65,31 +64,29 @@ class CliqueColumns(Step):
             return [0]
         return [1] * bool(high > 0) + [-1] * bool(low < 0)
 
-    def transform(self, graph: Graph) -> Graph:
-        if not graph.cliques:
-            return graph
-        return graph.with_features(
-            cliques=tuple(
-                self._transformed(cliques, g, graph.name) for g, cliques in enumerate(graph.cliques)
-            )
+    def transform(self, block: Block) -> Block:
+        groups = tuple(
+            replace(group, features=self._transformed(block, group, g))
+            for g, group in enumerate(block.cliques)
         )
+        return block.with_features(cliques=groups)
 
-    def _transformed(self, cliques: CliqueSet, g: int, name: str | None) -> CliqueSet:
+    def _transformed(self, block: Block, group: CliqueRows, g: int) -> FloatArray:
         own = self.group == g
         part = self.part[own]
-        with np.errstate(over="ignore"):  # an infinite quotient is refused by the clique set, with its place
-            values = cliques.features[:, self.source[own]] / self.peak[own]
+        with np.errstate(over="ignore"):
+            values = group.features[:, self.source[own]] / self.peak[own]
         signed = values * np.where(part == 0, 1, part)
         lifted = np.where(part == 0, values, np.maximum(signed, 0.0))
         if self.lift != "none" and (lifted < 0).any():
             at = sorted(set(self.source[own][(lifted < 0).any(axis=0)].tolist()))
             _log.warning(
                 "%s: features of clique group %d in columns %s are negative, which they never were in training",
-                *(place(None, name), g, ", ".join(map(str, at))),
+                *(block.owners(group.offset, (lifted < 0).any(axis=1)), g, ", ".join(map(str, at))),
             )
         if self.intercept:
             lifted = np.hstack([lifted, np.ones((len(lifted), 1))])
-        return cliques.with_features(lifted)
+        return np.asarray(lifted)
 
     def rename(self, columns: Columns) -> Columns:
         suffix = {0: "", 1: " (pos)", -1: " (neg)"}

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block
 
 
 class DegreeScaler(Step):
@@ -24,19 +24,17 @@ class DegreeScaler(Step):
     def __init__(self, by: str = "graph") -> None:
         self.by = choice("degree_scale", by, ("graph", "node"))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
         return self
 
-    def transform(self, graph: Graph) -> Graph:
-        if not graph.n_edges:
-            return graph
+    def transform(self, block: Block) -> Block:
         if self.by == "graph":
-            return graph.with_features(
-                edge_features=graph.edge_features * (graph.n_nodes / (2 * graph.n_edges))
-            )
-        degree = np.bincount(graph.edges.ravel(), minlength=graph.n_nodes).astype(np.float64)
-        scale = np.sqrt(degree[graph.edges[:, 0]] * degree[graph.edges[:, 1]])
-        return graph.with_features(edge_features=graph.edge_features / scale[:, None])
+            nodes, edges = np.diff(block.node_offset), np.diff(block.edge_offset)
+            factor = np.repeat(nodes / np.maximum(1, 2 * edges), edges)
+            return block.with_features(edge_features=block.edge_features * factor[:, None])
+        degree = np.bincount(block.edges.ravel(), minlength=block.n_nodes).astype(np.float64)
+        scale = np.sqrt(degree[block.edges[:, 0]] * degree[block.edges[:, 1]])
+        return block.with_features(edge_features=block.edge_features / scale[:, None])
 
     def rename(self, columns: Columns) -> Columns:
         return columns

@@ -8,8 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block
 from gapcut.features.ranges import ColumnRanges
 from gapcut.typing import FloatArray, IntArray
 
@@ -30,15 +30,15 @@ class EdgeScaler(Step):
     def __init__(self, keep_constant: bool = False) -> None:
         self.keep_constant = choice("keep_constant", keep_constant, (True, False))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
-        ranges = ColumnRanges.of((g.edge_features for g in graphs), len(columns.edge))
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+        ranges = ColumnRanges.of((b.edge_features for b in blocks), len(columns.edge))
         self.kept = np.flatnonzero(~(ranges.zero if self.keep_constant else ranges.constant)).astype(np.int64)
         self.peak = ranges.peak[self.kept]
         return self
 
-    def transform(self, graph: Graph) -> Graph:
-        with np.errstate(over="ignore"):  # an infinite quotient is refused by the graph, with its place
-            return graph.with_features(edge_features=graph.edge_features[:, self.kept] / self.peak)
+    def transform(self, block: Block) -> Block:
+        with np.errstate(over="ignore"):
+            return block.with_features(edge_features=block.edge_features[:, self.kept] / self.peak)
 
     def rename(self, columns: Columns) -> Columns:
         return replace(columns, edge=tuple(columns.edge[i] for i in self.kept))

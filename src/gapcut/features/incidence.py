@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block, graph_sums
 from gapcut.features.intercept import append_columns
 from gapcut.features.ranges import ColumnRanges
 from gapcut.typing import AnyArray, FloatArray, IntArray
@@ -41,29 +42,33 @@ class Incidence(Step):
     def __init__(self, scale: str = "none") -> None:
         self.scale = choice("incidence_scale", scale, ("none", "center", "standard"))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
         width = len(_sum_names(columns))
         self.mean, self.deviation = np.zeros(width), np.ones(width)
-        rows = sum(g.n_nodes for g in graphs)
+        rows = sum(b.n_nodes for b in blocks)
         if self.scale == "none" or not rows:
             return self
-        sums = [incidence_sums(g) for g in graphs]
+        sums = [(incidence_sums(b), b.node_offset) for b in blocks]
         # columns over their peak: squares of large sums stay finite
-        ranges = ColumnRanges.of(sums, width)
+        ranges = ColumnRanges.of((s for s, _ in sums), width)
         peak = np.where(ranges.zero, 1.0, ranges.peak)
-        mean = sum(((s / peak).sum(axis=0) for s in sums), np.zeros(width)) / rows
+        mean = np.zeros(width)
+        for s, offset in sums:
+            graph_sums(s / peak, offset, mean)
+        mean /= rows
         self.mean = mean * peak
         if self.scale == "standard":
-            squares = sum((((s / peak - mean) ** 2).sum(axis=0) for s in sums), np.zeros(width))
+            squares = np.zeros(width)
+            for s, offset in sums:
+                graph_sums((s / peak - mean) ** 2, offset, squares)
             deviation = np.sqrt(squares / rows) * peak
             self.deviation = np.where(ranges.constant | (deviation == 0.0), 1.0, deviation)
         return self
 
-    def transform(self, graph: Graph) -> Graph:
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by the graph, with its place
-            return graph.with_features(
-                append_columns(graph, (incidence_sums(graph) - self.mean) / self.deviation)
-            )
+    def transform(self, block: Block) -> Block:
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = (incidence_sums(block) - self.mean) / self.deviation
+            return block.with_features(node_features=append_columns(block, sums))
 
     def rename(self, columns: Columns) -> Columns:
         return replace(columns, node=(*columns.node, *_sum_names(columns)))
@@ -77,14 +82,14 @@ class Incidence(Step):
         self._demand(bool((self.deviation > 0).all()), "a scale is not positive")
 
 
-def incidence_sums(graph: Graph) -> FloatArray:
+def incidence_sums(graph: Graph | Block) -> FloatArray:
     """(V, 2 De + sum of d D) sums of the edge features over outgoing, then over incoming edges of each node; of the
     features of each clique group over the cliques with the node at the first place, the second, and so on."""
     ends = [_sum_at(graph.n_nodes, graph.edges[:, end], graph.edge_features) for end in (0, 1)]
     places = [
         _sum_at(graph.n_nodes, group.nodes[:, j], group.features)
         for group in graph.cliques
-        for j in range(group.order)
+        for j in range(group.nodes.shape[1])
     ]
     return np.hstack([*ends, *places])
 

@@ -9,9 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from gapcut.data import Graph
-from gapcut.data.errors import place
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block
 from gapcut.features.ranges import ColumnRanges
 from gapcut.typing import IntArray
 
@@ -40,8 +39,8 @@ class SignLift(Step):
     def __init__(self, columns: str = "auto") -> None:
         self.columns = choice("edge_lift", columns, ("auto", "all"))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
-        ranges = ColumnRanges.of((g.edge_features for g in graphs), len(columns.edge))
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+        ranges = ColumnRanges.of((b.edge_features for b in blocks), len(columns.edge))
         pairs: list[tuple[int, int]] = []
         for i, (low, high) in enumerate(zip(ranges.low, ranges.high, strict=True)):
             if self.columns == "auto" and low >= 0:
@@ -52,18 +51,18 @@ class SignLift(Step):
         self.part = np.array([sign for _, sign in pairs], dtype=np.int64)
         return self
 
-    def transform(self, graph: Graph) -> Graph:
-        values = graph.edge_features[:, self.source]
+    def transform(self, block: Block) -> Block:
+        values = block.edge_features[:, self.source]
         whole = self.part == 0
         lifted = np.where(whole, values, np.maximum(values * np.where(whole, 1, self.part), 0.0))
         if (lifted < 0).any():
             found = sorted(set(self.source[(lifted < 0).any(axis=0)].tolist()))
             _log.warning(
                 "%s: edge features in columns %s are negative, which they never were in training",
-                place(None, graph.name),
+                block.owners(block.edge_offset, np.any(lifted < 0, axis=1)),
                 ", ".join(map(str, found)),
             )
-        return graph.with_features(edge_features=lifted)
+        return block.with_features(edge_features=lifted)
 
     def rename(self, columns: Columns) -> Columns:
         suffix = {0: "", 1: " (pos)", -1: " (neg)"}

@@ -10,6 +10,7 @@ import numpy as np
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, place
 from gapcut.data.cliques import LEAST, MOST
 from gapcut.features.base import Columns, State, Step, choice
+from gapcut.features.block import blocks
 from gapcut.features.clique_scale import CliqueColumns
 from gapcut.features.degree import DegreeScaler
 from gapcut.features.edge_scale import EdgeScaler
@@ -123,19 +124,27 @@ class FeaturePipeline:
             ),
             tuple(group.order for group in known[0].cliques),
         )
-        ready, columns = list(known), names
+        ready, columns = list(blocks(known)), names
         for step in self.steps.values():
             step.fit(ready, columns)
-            ready, columns = [step.transform(graph) for graph in ready], step.rename(columns)
+            for i, block in enumerate(ready):
+                ready[i] = step.transform(block)
+            columns = step.rename(columns)
         self._raw = names
-        return ready
+        return [graph for block in ready for graph in block.split()]
 
     def transform(self, graph: Graph) -> Graph:
         """A raw graph, model-ready: labels, weights and name stay."""
-        graph = self._with_raw_columns(graph)
-        for step in self.steps.values():
-            graph = step.transform(graph)
-        return graph
+        return self.transform_all([graph])[0]
+
+    def transform_all(self, graphs: Sequence[Graph]) -> list[Graph]:
+        """:meth:`transform` of each."""
+        ready: list[Graph] = []
+        for block in blocks([self._with_raw_columns(graph) for graph in graphs]):
+            for step in self.steps.values():
+                block = step.transform(block)
+            ready += block.split()
+        return ready
 
     @property
     def raw_columns(self) -> Columns:

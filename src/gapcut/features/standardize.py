@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block, graph_sums
 from gapcut.features.ranges import ColumnRanges
 from gapcut.typing import FloatArray, IntArray
 
@@ -42,45 +42,47 @@ class NodeStandardizer(Step):
         self.mode = choice("standardize", mode, (True, "scale"))
         self.keep_constant = choice("keep_constant", keep_constant, (True, False))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
-        if self.mode is True and any(g.is_sparse for g in graphs):
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+        if self.mode is True and any(b.is_sparse for b in blocks):
             refuse_huge(
-                sum(g.n_nodes for g in graphs), len(columns.node), "the training graphs' node features"
+                sum(b.n_nodes for b in blocks), len(columns.node), "the training graphs' node features"
             )
-        ranges = ColumnRanges.of((g.node_features for g in graphs), len(columns.node))
+        ranges = ColumnRanges.of((b.node_features for b in blocks), len(columns.node))
         drop = ranges.zero if self.mode == "scale" and self.keep_constant else ranges.constant
         self.kept = np.flatnonzero(~drop).astype(np.int64)
         self.peak = ranges.peak[self.kept]
         self.mean, self.deviation = np.zeros(len(self.kept)), np.ones(len(self.kept))
         if self.mode is True:
-            self._fit_moments(graphs)
+            self._fit_moments(blocks)
         return self
 
-    def _fit_moments(self, graphs: Sequence[Graph]) -> None:
+    def _fit_moments(self, blocks: Sequence[Block]) -> None:
         """Mean and deviation of the columns divided by their peak, in two passes: neither can overflow."""
-        rows = max(1, sum(g.n_nodes for g in graphs))
-        total = np.zeros(len(self.kept))
-        for graph in graphs:
-            total += self._scaled(graph).sum(axis=0)
+        rows = max(1, sum(b.n_nodes for b in blocks))
+        total, squares = np.zeros(len(self.kept)), np.zeros(len(self.kept))
+        for block in blocks:
+            graph_sums(self._scaled(block), block.node_offset, total)
         self.mean = total / rows
-        squares = np.zeros(len(self.kept))
-        for graph in graphs:
-            squares += ((self._scaled(graph) - self.mean) ** 2).sum(axis=0)
+        for block in blocks:
+            graph_sums((self._scaled(block) - self.mean) ** 2, block.node_offset, squares)
         self.deviation = np.sqrt(squares / rows)
 
-    def transform(self, graph: Graph) -> Graph:
+    def transform(self, block: Block) -> Block:
         if self.mode == "scale":
-            return graph.with_features(self._scaled(graph))
-        if graph.is_sparse:
-            refuse_huge(graph.n_nodes, graph.node_dim, "a graph's node features")
-        with np.errstate(over="ignore"):  # an infinite quotient is refused by the graph, with its place
-            return graph.with_features((self._scaled(graph) - self.mean) / self.deviation)
-
-    def _scaled(self, graph: Graph) -> Any:
-        """Kept columns over their peak; dense if the mode centres them."""
-        features: Any = graph.node_features
+            return block.with_features(node_features=self._scaled(block))
+        if block.is_sparse:
+            refuse_huge(block.n_nodes, block.node_dim, "a graph's node features")
         with np.errstate(over="ignore"):
-            if not graph.is_sparse:
+            scaled = self._scaled(block)
+            scaled -= self.mean
+            scaled /= self.deviation
+        return block.with_features(node_features=scaled)
+
+    def _scaled(self, block: Block) -> Any:
+        """Kept columns over their peak; dense if the mode centres them."""
+        features = block.node_features
+        with np.errstate(over="ignore"):
+            if not block.is_sparse:
                 return features[:, self.kept] / self.peak
             if self.mode is True:
                 return features.toarray()[:, self.kept] / self.peak

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
+from gapcut.features.block import Block
 from gapcut.features.standardize import refuse_huge
 from gapcut.typing import FloatArray, IntArray
 
@@ -38,10 +38,10 @@ class QuantileStumps(Step):
         self.n_thresholds = n_thresholds
         self.of = choice("of", of, ("node", "edge"))
 
-    def fit(self, graphs: Sequence[Graph], columns: Columns) -> Self:
+    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
         source: list[int] = []
         threshold: list[float] = []
-        tables = [self._table(g) for g in graphs]
+        tables = [self._table(b) for b in blocks]
         if any(len(table) for table in tables):
             for i in range(len(self._names(columns))):
                 values = np.sort(np.concatenate([table[:, i] for table in tables]))
@@ -53,11 +53,11 @@ class QuantileStumps(Step):
         self.threshold = np.array(threshold, dtype=np.float64)
         return self
 
-    def transform(self, graph: Graph) -> Graph:
-        answers = (self._table(graph)[:, self.source] <= self.threshold).astype(np.float64)
+    def transform(self, block: Block) -> Block:
+        answers = (self._table(block)[:, self.source] <= self.threshold).astype(np.float64)
         if self.of == "node":
-            return graph.with_features(node_features=answers)
-        return graph.with_features(edge_features=answers)
+            return block.with_features(node_features=answers)
+        return block.with_features(edge_features=answers)
 
     def rename(self, columns: Columns) -> Columns:
         old = self._names(columns)
@@ -70,14 +70,13 @@ class QuantileStumps(Step):
     def _names(self, columns: Columns) -> tuple[str, ...]:
         return columns.node if self.of == "node" else columns.edge
 
-    def _table(self, graph: Graph) -> FloatArray:
+    def _table(self, block: Block) -> FloatArray:
         if self.of == "edge":
-            return graph.edge_features
-        features: Any = graph.node_features
-        if not graph.is_sparse:
-            return np.asarray(features)
-        refuse_huge(graph.n_nodes, graph.node_dim, "a graph's node features", 'node_lift="none"')
-        return np.asarray(features.toarray())
+            return np.asarray(block.edge_features)
+        if not block.is_sparse:
+            return np.asarray(block.node_features)
+        refuse_huge(block.n_nodes, block.node_dim, "a graph's node features", 'node_lift="none"')
+        return np.asarray(block.node_features.toarray())
 
 
 def _quantile_positions(count: int, levels: int) -> IntArray:

@@ -97,6 +97,7 @@ def blame(path: Path) -> Iterator[None]:
         AttributeError,
         ArithmeticError,
         RecursionError,
+        MemoryError,
     ) as error:
         reason = " ".join(str(error).split())[:200]
         raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None

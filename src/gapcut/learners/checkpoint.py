@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,28 +17,18 @@ from typing import Any, Self
 import numpy as np
 
 from gapcut.certificates import Record
+from gapcut.data.npz import one_line, read_arrays
 from gapcut.files import write_atomically
 from gapcut.learners.base import Session
 
 _FORMAT = 2
-
-_UNREADABLE = (
-    OSError,
-    KeyError,
-    ValueError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 class DamagedCheckpoint(ValueError):
     """The file is not a whole checkpoint: delete it to start anew."""
 
     @classmethod
-    def because(cls, path: Path, error: BaseException) -> Self:
+    def because(cls, path: Path, error: object) -> Self:
         """One line with the file and what is wrong with it."""
         return cls(f"{path}: damaged checkpoint ({error}): delete it to start anew")
 
@@ -79,13 +67,13 @@ class Checkpoint:
         Raises ValueError if the file is of another run, DamagedCheckpoint if it is not whole.
         """
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+            arrays = read_arrays(self.path)
             meta = json.loads(arrays.pop("meta").tobytes().decode())
             if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
                 raise ValueError("unknown format")
-        except _UNREADABLE as error:
-            raise DamagedCheckpoint.because(self.path, error) from None
+        except (OSError, KeyError, ValueError, RecursionError) as error:
+            reason = one_line(error).removeprefix(f"{self.path}: ")
+            raise DamagedCheckpoint.because(self.path, reason) from None
         if meta.get("problem") != self._identity:
             raise ValueError(
                 f"{self.path}: the checkpoint belongs to other data, another C or other settings: "

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,16 +14,20 @@ import numpy as np
 from gapcut.certificates import Callback, Certificate, Record, primal_bound
 from gapcut.data import Graph
 from gapcut.learners import Limits
-from gapcut.model.fitted import FittedModel
+from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, labelled_part, make_learner, make_oracle, summary
 from gapcut.oracles.base import Oracle
-from gapcut.problem import LearningProblem
+from gapcut.problem import FINGERPRINT, LearningProblem
 from gapcut.typing import FloatArray
 
 Verdict = Literal["holds", "not reproduced", "violated"]
 
 _ROUNDS = 30
+_OTHER = "the data or the settings are not those the model was trained with, so they say nothing about its certificate"
+_UNKNOWN = (
+    "the model was saved with an older fingerprint, which cannot tell whether these are its training data"
+)
 _SAME = 1e-9
 """Relative difference below which two computations of one bound count as equal."""
 
@@ -34,16 +38,17 @@ class ClaimCheck:
 
     ``upper``: proven upper bound of the objective at the stored weights, from one pass of exact oracles.
     ``lower``: proven by a new training run that did not see the model. ``best_upper``: the smallest objective
-    that anyone found. ``same_data``: whether the data are those the model was trained on. ``verdict``:
-    "holds" if both ends were reached again, "violated" if one is disproved, "not reproduced" if the new run
-    ended before it had proven the lower end. ``reason`` says which, in words.
+    that anyone found. ``same_data``: whether the data are those the model was trained on; None if the model was saved
+    with an older fingerprint, which cannot tell. ``verdict``: "holds" if both ends were reached again, "violated" if
+    one is disproved on the same data, "not reproduced" if the new run ended before it had proven the lower end, or if
+    the data are others, which say nothing about the claim. ``reason`` says which, in words.
     """
 
     claimed: Certificate
     upper: float
     lower: float
     best_upper: float
-    same_data: bool
+    same_data: bool | None
     verdict: Verdict
     reason: str
     seconds: float
@@ -63,16 +68,20 @@ def check_claim(
     """
     start = time.monotonic()
     claimed = model.certificate
-    ready, tuples = [model.pipeline.transform(g) for g in graphs], [c.tuples for c in model.cliques]
+    ready, tuples = model.pipeline.transform_all(graphs), [c.tuples for c in model.cliques]
     data = labelled_part(ready, model.coder, model.pipeline, tuples)
     settings = settings.settled(data.graphs)
     problem = build_problem(data, settings)
-    same_data = summary(data, problem) == model.data
+    same_data = _same(model.data, summary(data, problem))
+    if same_data is False:
+        seconds = time.monotonic() - start
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, seconds)
     weights = problem.compact(model.unary, model.pairwise, [c.weights for c in model.cliques])
     outside = _outside(problem, model, weights)
     if outside:
+        verdict, reason = _fair("violated", outside, same_data)
         seconds = time.monotonic() - start
-        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, same_data, "violated", outside, seconds)
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, same_data, verdict, reason, seconds)
     oracle = make_oracle(data, problem, settings)
     upper, objective = _objective(problem, weights, oracle, claimed.upper)
     lower, best_upper = -np.inf, upper
@@ -89,12 +98,23 @@ def check_claim(
         result = make_learner(settings).run(problem, oracle, limits, watch)
         proof = result.certificate
         lower, best_upper = max(lower, proof.lower), min(best_upper, proof.upper)
-    verdict, reason = _verdict(claimed, objective, upper, lower, best_upper)
-    if not same_data:
-        reason += "; the data are not those the model was trained on"
+    verdict, reason = _fair(*_verdict(claimed, objective, upper, lower, best_upper), same_data)
     return ClaimCheck(
         claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start
     )
+
+
+def _same(known: DataSummary, found: DataSummary) -> bool | None:
+    if replace(known, fingerprint=found.fingerprint) != found:
+        return False
+    return known.fingerprint == found.fingerprint if known.fingerprint.startswith(FINGERPRINT) else None
+
+
+def _fair(verdict: Verdict, reason: str, same_data: bool | None) -> tuple[Verdict, str]:
+    """Only data that are surely the same can disprove a claim."""
+    if verdict == "violated" and not same_data:
+        return "not reproduced", f"{reason}; {_UNKNOWN}"
+    return verdict, reason
 
 
 def _objective(

@@ -25,6 +25,7 @@ FORMAT = 1
 
 _PIPELINE = "pipeline."
 _CLIQUE = ("clique_tuples", "clique_weights")
+_LARGEST_CLASSES = 64 << 20  # bytes
 _SCALARS = (bool, int, float, str)
 
 
@@ -168,7 +169,7 @@ def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
         objects[:] = values
         return LabelCoder.given(objects)
     kind = np.dtype(dtype)
-    if kind.kind not in "biufU" or kind.itemsize > 2**20 or kind.names is not None:
+    if kind.kind not in "biufU" or kind.itemsize * len(values) > _LARGEST_CLASSES or kind.names is not None:
         raise ValueError(f"classes have the type {dtype!r:.40}")
     array = np.array(values, dtype=kind)
     if array.tolist() != values:

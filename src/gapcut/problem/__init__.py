@@ -3,7 +3,7 @@
 The only room where graphs become native memory.
 """
 
-from gapcut.problem.learning import LearningProblem, learning_problem
+from gapcut.problem.learning import FINGERPRINT, LearningProblem, learning_problem
 from gapcut.problem.packing import loss_weights, row_matrix
 
-__all__ = ["LearningProblem", "learning_problem", "loss_weights", "row_matrix"]
+__all__ = ["FINGERPRINT", "LearningProblem", "learning_problem", "loss_weights", "row_matrix"]

@@ -14,6 +14,9 @@ from gapcut.data import Graph
 from gapcut.problem.packing import pack
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
+FINGERPRINT = "2:"
+"""What fingerprints of this kind start with; the first kind, without a mark, covered sums of features only."""
+
 
 @dataclass(frozen=True)
 class LearningProblem:
@@ -103,14 +106,16 @@ class LearningProblem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over sizes, box and the feature sums that data, labels and loss leave in the core; not over C."""
+        """SHA-256 over all that is learned from: every feature, edge, clique, label, loss weight and bound of the box,
+        after the feature steps; not over C. Sparse and dense rows of equal numbers are equal.
+        """
         core = self.core
-        digest = hashlib.sha256(repr((core.n_graphs, core.n_labels, self.loss_scale, core.full_dim)).encode())
-        parts = (core.node_offset, core.edge_offset, core.coordinates, self.lower, self.upper)
-        cliques = [part for g in core.cliques for part in (g.offset, g.tuples)]
-        for part in (*parts, *cliques, core.true_feature_sum(), core.absolute_feature_sums()):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        return digest.hexdigest()
+        shape = (core.n_graphs, core.n_labels, core.node_dim, core.edge_dim, self.loss_scale)
+        digest = hashlib.sha256(repr((*shape, [(g.order, g.dim) for g in core.cliques])).encode())
+        for part in (self.lower, self.upper, *core.contents()):
+            digest.update(f"{part.dtype.str}{part.size};".encode())
+            digest.update(np.ascontiguousarray(part))
+        return FINGERPRINT + digest.hexdigest()
 
     @cached_property
     def radius(self) -> float:

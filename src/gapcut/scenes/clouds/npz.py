@@ -7,7 +7,7 @@ from typing import IO
 
 import numpy as np
 
-from gapcut.data.archive import GraphFileError, read_arrays
+from gapcut.data.npz import GraphFileError, read_arrays
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.names import COLOURS, COORDINATES, from_json, to_json
