@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from gapcut.data import GraphSet
-from gapcut.datasets import load_oakland
-from gapcut.report.tables import Scores, score_labels
+from gapcut.metrics import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.datasets import load_oakland
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph

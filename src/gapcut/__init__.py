@@ -10,19 +10,21 @@ __version__ = "0.1.0"
 from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
+from gapcut.files import ModelFileError
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
-from gapcut.model import ModelFileError
 
 if TYPE_CHECKING:
     from gapcut.estimator import StructuredSVM
+    from gapcut.machine import Machine
     from gapcut.selection import PathScores, cross_validate_path
 
 _LATER = {
+    "Machine": "gapcut.machine",
     "StructuredSVM": "gapcut.estimator",
     "PathScores": "gapcut.selection",
     "cross_validate_path": "gapcut.selection",
 }
-"""What needs scikit-learn, which takes a second to import: the command line does without."""
+"""What needs scikit-learn, which takes a second to import; :class:`Machine` is the estimator without it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -45,6 +47,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphSet",
+    "Machine",
     "ModelFileError",
     "PathScores",
     "Solution",

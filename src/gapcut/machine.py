@@ -18,9 +18,9 @@ import numpy as np
 from gapcut.certificates import Certificate
 from gapcut.data import GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
+from gapcut.files import ModelFileError, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, write_container
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model

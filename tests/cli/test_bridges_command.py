@@ -23,7 +23,7 @@ TINY = ExperimentSettings(
 def coarse(monkeypatch):
     pytest.importorskip("embreex")
     monkeypatch.setattr(ExperimentSettings, "quick", classmethod(lambda cls: TINY))
-    monkeypatch.setattr("gapcut.scenes.experiment.picture._WIDTH", 160)
+    monkeypatch.setattr("gapcut.report.bridge_picture._WIDTH", 160)
 
 
 def test_make_writes_every_format(tmp_path, run):

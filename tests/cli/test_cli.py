@@ -193,7 +193,7 @@ def test_check_confirms_a_true_claim(folder, run):
 
 def forged(folder, tmp_path, change):
     """The model with another certificate and weights, and a checksum that is right."""
-    from gapcut.model.container import read_container, write_container
+    from gapcut.files import read_container, write_container
 
     arrays, document = read_container(folder / "m.gapcut")
     document.pop("sha256")

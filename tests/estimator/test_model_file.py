@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gapcut import ModelFileError, StructuredSVM
-from gapcut.model.container import read_container, write_container
+from gapcut.files import read_container, write_container
 from sample_graphs import relabelled, sample_graphs
 
 FAST = {"C": 1.0, "gap": 1e-3, "loss_scale": 10.0}

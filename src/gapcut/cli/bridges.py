@@ -155,7 +155,7 @@ def experiment(
     pictures: int = 5,
 ) -> tuple[dict[str, Any], list[FoldResult]]:
     """Run everything and write the report; the result as a document and as folds."""
-    from gapcut.cli.bridge_report import write_graphs, write_report
+    from gapcut.report.bridges import write_graphs, write_report
     from gapcut.scenes.experiment import describe_bridges, run_experiment
 
     kept = cache or folder / "cache"

@@ -11,7 +11,7 @@ from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
 from gapcut.cli.scenes import scan_files, summary_path
 from gapcut.cli.show import emit, working
-from gapcut.model.container import ModelFileError
+from gapcut.files import ModelFileError
 
 if TYPE_CHECKING:
     from gapcut.estimator import StructuredSVM

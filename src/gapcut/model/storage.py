@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ import numpy as np
 from gapcut import __version__
 from gapcut.certificates import Certificate
 from gapcut.features import FeaturePipeline
+from gapcut.files import ModelFileError, blame, read_container
 from gapcut.inference import CliqueWeights
 from gapcut.learners.base import Record
-from gapcut.model.container import ModelFileError, read_container
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.typing import AnyArray
@@ -97,28 +96,6 @@ def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple
         message=_expect(document, "message", str),
     )
     return model, params
-
-
-@contextmanager
-def blame(path: Path) -> Iterator[None]:
-    """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
-    every room.
-    """
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None
 
 
 def _weights(arrays: Mapping[str, AnyArray], name: str, shape: tuple[int, ...]) -> AnyArray:

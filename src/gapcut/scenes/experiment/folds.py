@@ -13,7 +13,7 @@ from gapcut.certificates import Certificate
 from gapcut.data import GraphSet
 from gapcut.estimator import StructuredSVM
 from gapcut.inference import Solution
-from gapcut.report.tables import Scores, score_labels
+from gapcut.metrics import Scores, score_labels
 from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment.beliefs import Beliefs
 from gapcut.scenes.experiment.described import DescribedBridge

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.report.tables import Scores, score_labels
+from gapcut.metrics import Scores, score_labels
 from gapcut.scenes.adjacency import PAPER_FEATURES
 from gapcut.scenes.bridges import CLASSES, TYPES
 from gapcut.scenes.experiment.described import DescribedBridge

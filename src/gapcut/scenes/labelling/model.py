@@ -12,9 +12,8 @@ import numpy as np
 
 from gapcut import __version__
 from gapcut.estimator import StructuredSVM
+from gapcut.files import ModelFileError, blame, read_container, write_container
 from gapcut.inference import Solution, solve
-from gapcut.model.container import ModelFileError, read_container, write_container
-from gapcut.model.storage import blame
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
 from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gapcut.report.figures import new_figure
 from gapcut.scenes.bridges import CLASSES, Bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera, render
@@ -25,8 +26,6 @@ _ELEVATION, _AZIMUTH = 12.0, -64.0
 def bridge_figure(model: Bridge, scan: DescribedBridge, prediction: AnyArray, samples: int = 2) -> Figure:
     """A matplotlib figure. ``prediction`` (V,) names of classes by node. Raises ImportError without matplotlib or
     embreex."""
-    from gapcut.report.figures import new_figure
-
     height = _height(model)
     camera = Camera.at(model, (_WIDTH, height), _AZIMUTH, _ELEVATION)
     guess = np.array([CLASSES.index(str(label)) for label in prediction])

@@ -12,7 +12,8 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from gapcut.files import write_atomically
+from gapcut.files.atomic import write_atomically
 from gapcut.typing import AnyArray
 
 _KEY = "gapcut"
@@ -77,6 +78,28 @@ def read_container(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         if array.dtype.kind not in _KINDS:
             raise ModelFileError(f"{path}: array {name!r} has the type {array.dtype}, which no model holds")
     return arrays, document
+
+
+@contextmanager
+def blame(path: Path) -> Iterator[None]:
+    """Anything that goes wrong while a document is taken apart is the file's fault: hostile values reach
+    every room.
+    """
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ModelFileError(f"{path}: not a valid model ({reason or type(error).__name__})") from None
 
 
 def _read_all(path: Path) -> bytes:
