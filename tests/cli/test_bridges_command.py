@@ -14,8 +14,13 @@ from gapcut.scenes.scanner import ScannerSettings
 
 SCANNER = ScannerSettings(angular_step=1.0, max_stations=3, points=6000, spacing=25.0)
 EAST = np.array([500_000.0, 0.0, 0.0])
+FULL = ExperimentSettings()
 TINY = ExperimentSettings(
-    SCANNER, per_part=5, shape_radii=(0.6,), n_trees=6, per_class=60, n_bridges=3, train=2
+    SCANNER,
+    replace(FULL.scene, per_segment=5),
+    replace(FULL.training, n_trees=6, rows=660),
+    n_bridges=3,
+    train=2,
 )
 
 

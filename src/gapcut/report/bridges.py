@@ -18,7 +18,7 @@ from gapcut.report.scene_view import SceneView
 from gapcut.scenes.bridges import CLASSES, bridge_specs, make_bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.experiment import (
-    DescribedBridge,
+    BridgeScan,
     FoldResult,
     all_scores,
     headline,
@@ -32,7 +32,7 @@ _SHOWN = 5  # bridges on the page
 
 def write_report(
     folder: Path,
-    bridges: Sequence[DescribedBridge],
+    bridges: Sequence[BridgeScan],
     results: Sequence[FoldResult],
     seed: int,
     pictures: int = 5,
@@ -77,7 +77,7 @@ def _figures(folder: Path, results: Sequence[FoldResult]) -> list[PageFigure]:
 
 
 def _pictures(
-    folder: Path, bridges: Sequence[DescribedBridge], result: FoldResult, seed: int, most: int
+    folder: Path, bridges: Sequence[BridgeScan], result: FoldResult, seed: int, most: int
 ) -> list[str]:
     """Names of the files written: one a test bridge, a type once."""
 
@@ -92,7 +92,7 @@ def _pictures(
 
 def _page(
     path: Path,
-    bridges: Sequence[DescribedBridge],
+    bridges: Sequence[BridgeScan],
     results: Sequence[FoldResult],
     figures: Sequence[PageFigure],
 ) -> None:
@@ -108,22 +108,22 @@ def _page(
     )
 
 
-def _scenes(bridges: Sequence[DescribedBridge], result: FoldResult) -> list[SceneView]:
+def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView]:
 
     colours = {k: "#" + "".join(f"{c:02x}" for c in COLOURS[name]) for k, name in enumerate(CLASSES)}
     scenes = []
     for number, solution in list(zip(result.test, result.solutions, strict=True))[:_SHOWN]:
-        bridge = bridges[number]
-        solid = bridge.point_node >= 0
-        node = bridge.point_node[solid]
+        scan = bridges[number].scan
+        solid = scan.segment >= 0
+        node = scan.segment[solid]
+        truth = scan.label_counts(len(CLASSES)).argmax(axis=1)
         guess = np.array([CLASSES.index(str(label)) for label in solution.labels])
-        layers = {"truth": bridge.label[node], "prediction": guess[node], "segments": node}
-        xyz = bridge.xyz[solid].astype(np.float64)
-        scenes.append(SceneView(bridge.name, xyz, layers, dict(enumerate(CLASSES)), colours))
+        layers = {"truth": truth[node], "prediction": guess[node], "segments": node}
+        scenes.append(SceneView(scan.name, scan.xyz[solid], layers, dict(enumerate(CLASSES)), colours))
     return scenes
 
 
-def _tables(bridges: Sequence[DescribedBridge], results: Sequence[FoldResult]) -> list[PageTable]:
+def _tables(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) -> list[PageTable]:
 
     return [
         PageTable("Folds", tables.COLUMNS, tables.shown_rows(results)),
