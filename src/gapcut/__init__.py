@@ -5,13 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
 from gapcut.files import ModelFileError
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
+from gapcut.version import __version__
 
 if TYPE_CHECKING:
     from gapcut.estimator import StructuredSVM

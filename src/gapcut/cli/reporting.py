@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from gapcut import Machine
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
 from gapcut.cli.scenes import scan_files, summary_path
 from gapcut.cli.show import emit, working
 from gapcut.files import ModelFileError
+from gapcut.machine import Machine
 
 if TYPE_CHECKING:
     from gapcut.report.run import RunScene

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut import Machine
+from gapcut.machine import Machine
 from gapcut.metrics import Scores
 from gapcut.report.embed import PageFigure
 from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure

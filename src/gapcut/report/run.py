@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut import Machine
+from gapcut.machine import Machine
 from gapcut.metrics import Scores, score_labels
 from gapcut.report.figures import save_figure
 from gapcut.report.model import draw_model

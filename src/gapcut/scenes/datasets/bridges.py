@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut import GraphSet
+from gapcut.data import GraphSet
 from gapcut.scenes.experiment import ExperimentSettings, describe_bridges, fold_graphs
 from gapcut.scenes.experiment.folds import bridge_graphs, distributions
 

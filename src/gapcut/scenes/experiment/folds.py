@@ -9,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut import Certificate, GraphSet, Machine, Solution
+from gapcut.certificates import Certificate
+from gapcut.data import GraphSet
 from gapcut.engines import thread_count
+from gapcut.inference import Solution
+from gapcut.machine import Machine
 from gapcut.metrics import Scores, score_graphs
 from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment.scans import BridgeScan

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-import gapcut
 from gapcut.scenes.bridges import CLASSES, Bridge, bridge_specs, make_bridge
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import bridge_digest, digest, kept
 from gapcut.scenes.labelling import SegmentedScan, segment_scan
 from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
+from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
 _SCANS, _DESCRIPTIONS = 2, 7  # a new number where code gives other results: old files are left alone
@@ -50,7 +50,7 @@ def _bridge(number: int, seed: int) -> Bridge:
 
 
 def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
-    return digest("scan", _SCANS, gapcut.__version__, bridge_digest(bridge), seed, asdict(scanner))
+    return digest("scan", _SCANS, __version__, bridge_digest(bridge), seed, asdict(scanner))
 
 
 def _scan(bridge: Bridge, key: str, seed: int, scanner: ScannerSettings, cache: Path | None) -> Scan:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gapcut import Graph
+from gapcut.data import Graph
 from gapcut.scenes.labelling.scene import CHANNELS, SegmentedScan
 from gapcut.scenes.labelling.segments import SEGMENT_FEATURES, Contacts, SegmentShapes, SegmentTable
 from gapcut.scenes.labelling.settings import GENERAL_EDGES, MEMBER_EDGES, SceneSettings

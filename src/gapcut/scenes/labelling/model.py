@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gapcut import Machine, Solution, __version__, solve
 from gapcut.files import ModelFileError, blame, read_container, write_container
+from gapcut.inference import Solution, solve
+from gapcut.machine import Machine
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
 from gapcut.scenes.labelling.forest import TreeForest
@@ -20,6 +21,7 @@ from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, Int32Array, IntArray
+from gapcut.version import __version__
 
 _KIND, _FORMAT = "scenes", 1
 _FOREST, _LEARNER = "forest.", "learner."

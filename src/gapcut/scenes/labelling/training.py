@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gapcut import GraphSet, Machine
+from gapcut.data import GraphSet
 from gapcut.engines import thread_count
+from gapcut.machine import Machine
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
 from gapcut.scenes.labelling.forest import grow_forest, out_of_fold
