@@ -90,9 +90,14 @@ def score_labels(
         weight = np.ones(len(given)) if node_weights is None else np.asarray(node_weights, dtype=np.float64)
         seen = rows != UNLABELLED
         np.add.at(confusion, (rows[seen], columns[seen]), weight[seen])
-    per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(coder.classes.tolist()))
     weighted = weights is not None and any(w is not None for w in weights)
-    return Scores(tuple(coder.classes.tolist()), confusion, per_class, weighted)
+    return confusion_scores(coder.classes.tolist(), confusion, weighted)
+
+
+def confusion_scores(labels: Sequence[object], confusion: FloatArray, weighted: bool = False) -> Scores:
+    """Scores from a confusion matrix (L, L) of ``labels`` in that order, such as a sum of several."""
+    per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(labels))
+    return Scores(tuple(labels), confusion, per_class, weighted)
 
 
 def score_graphs(graphs: Iterable[Graph], predicted: Sequence[AnyArray], classes: AnyArray) -> Scores:
@@ -123,4 +128,4 @@ def _class_score(label: object, confusion: FloatArray, k: int) -> ClassScore:
     )
 
 
-__all__ = ["ClassScore", "Scores", "score_graphs", "score_labels"]
+__all__ = ["ClassScore", "Scores", "confusion_scores", "score_graphs", "score_labels"]

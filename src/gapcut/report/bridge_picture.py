@@ -29,7 +29,7 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
     height = _height(model)
     camera = Camera.at(model, (_WIDTH, height), _AZIMUTH, _ELEVATION)
     scan = bridge.scan
-    truth = scan.label_counts(len(CLASSES)).argmax(axis=1)
+    truth = bridge.labels
     guess = np.array([CLASSES.index(str(label)) for label in prediction])
     panels = {"CAD model": render(model, camera.size, _AZIMUTH, _ELEVATION, samples=samples)}
     wrong = guess != truth

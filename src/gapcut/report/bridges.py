@@ -23,8 +23,8 @@ from gapcut.scenes.experiment import (
     all_scores,
     headline,
     markdown_report,
+    report_tables,
     result_document,
-    tables,
 )
 
 _SHOWN = 5  # bridges on the page
@@ -48,7 +48,9 @@ def write_report(
         write_text(folder / name, text)
     figures = _figures(folder, results) if find_spec("matplotlib") else []
     drawn = _pictures(folder, bridges, results[0], seed, pictures) if find_spec("matplotlib") else []
-    _page(folder / "report.html", bridges, results, figures)
+    tables = [PageTable(title, *parts) for title, parts in report_tables(bridges, results).items()]
+    title, scenes = "Bridges: laser scans labelled part by part", _scenes(bridges, results[0])
+    write_page(folder / "report.html", title, scenes, figures, tables, [headline(results)])
     results[0].model.save(folder / "model.gapcut")
     names = ["report.html", *drawn, *(f.content.name for f in figures), *texts, "model.gapcut"]
     return document, [str(folder / name) for name in names]
@@ -80,7 +82,6 @@ def _pictures(
     folder: Path, bridges: Sequence[BridgeScan], result: FoldResult, seed: int, most: int
 ) -> list[str]:
     """Names of the files written: one a test bridge, a type once."""
-
     names = []
     for number, solution in list(zip(result.test, result.solutions, strict=True))[-most:]:
         kind, variant = bridge_specs(number + 1)[number]
@@ -90,44 +91,15 @@ def _pictures(
     return names
 
 
-def _page(
-    path: Path,
-    bridges: Sequence[BridgeScan],
-    results: Sequence[FoldResult],
-    figures: Sequence[PageFigure],
-) -> None:
-    """Truth, prediction and errors of the test bridges of the first fold, tables and figures."""
-
-    write_page(
-        path,
-        "Bridges: laser scans labelled part by part",
-        _scenes(bridges, results[0]),
-        figures,
-        _tables(bridges, results),
-        [headline(results)],
-    )
-
-
 def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView]:
-
+    """Truth, prediction and parts of the first test bridges."""
     colours = {k: "#" + "".join(f"{c:02x}" for c in COLOURS[name]) for k, name in enumerate(CLASSES)}
     scenes = []
     for number, solution in list(zip(result.test, result.solutions, strict=True))[:_SHOWN]:
-        scan = bridges[number].scan
+        scan, truth = bridges[number].scan, bridges[number].labels
         solid = scan.segment >= 0
         node = scan.segment[solid]
-        truth = scan.label_counts(len(CLASSES)).argmax(axis=1)
         guess = np.array([CLASSES.index(str(label)) for label in solution.labels])
         layers = {"truth": truth[node], "prediction": guess[node], "segments": node}
         scenes.append(SceneView(scan.name, scan.xyz[solid], layers, dict(enumerate(CLASSES)), colours))
     return scenes
-
-
-def _tables(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) -> list[PageTable]:
-
-    return [
-        PageTable("Folds", tables.COLUMNS, tables.shown_rows(results)),
-        PageTable("Classes", tables.CLASS_COLUMNS, tables.class_rows(results)),
-        PageTable("What lies on what", tables.ON_TOP_COLUMNS, tables.on_top_rows(results)),
-        PageTable("Bridges", tables.TYPE_COLUMNS, tables.type_rows(bridges)),
-    ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.machine import Machine
-from gapcut.metrics import Scores, score_labels
+from gapcut.metrics import Scores, confusion_scores, score_labels
 from gapcut.report.figures import save_figure
 from gapcut.report.model import draw_model
 from gapcut.report.page import PageTable, write_page
@@ -101,29 +101,20 @@ def write_report(
 
 def run_scores(scenes: Sequence[RunScene]) -> Scores | None:
     """Scores of all points whose true label is known, classes by name; None without any."""
-    known = [s for s in scenes if s.truth is not None and s.cloud.labels is not None]
-    if not known:
-        return None
     names: dict[int, str] = {}
-    for scene in known:
-        names |= scene.cloud.label_names
     truths: list[AnyArray] = []
     guesses: list[AnyArray] = []
-    for scene in known:
+    for scene in scenes:
         truth, labels = scene.truth, scene.cloud.labels
-        assert truth is not None
-        assert labels is not None
-        counted = truth >= 0
-        truths.append(truth[counted])
-        guesses.append(labels[counted])
-    present = sorted({int(v) for part in (*truths, *guesses) for v in np.unique(part)})
-    scores = score_labels(truths, guesses, np.array(present))
-    called = tuple(names.get(label, str(label)) for label in present)
-    classes = tuple(
-        type(c)(name, c.precision, c.recall, c.f1, c.support)
-        for c, name in zip(scores.classes, called, strict=True)
-    )
-    return Scores(called, scores.confusion, classes)
+        if truth is not None and labels is not None:
+            names |= scene.cloud.label_names
+            truths.append(truth[truth >= 0])
+            guesses.append(labels[truth >= 0])
+    if not truths:
+        return None
+    present = np.unique(np.concatenate([*truths, *guesses]))
+    scores = score_labels(truths, guesses, present)
+    return confusion_scores([names.get(label, str(label)) for label in present.tolist()], scores.confusion)
 
 
 def _row(scene: RunScene) -> list[object]:

@@ -3,7 +3,13 @@
 from gapcut.scenes.experiment.folds import FoldGraphs, FoldResult, fold_graphs, run_experiment
 from gapcut.scenes.experiment.scans import BridgeScan, describe_bridges
 from gapcut.scenes.experiment.settings import ExperimentSettings
-from gapcut.scenes.experiment.tables import all_scores, headline, markdown_report, result_document
+from gapcut.scenes.experiment.tables import (
+    all_scores,
+    headline,
+    markdown_report,
+    report_tables,
+    result_document,
+)
 
 __all__ = [
     "BridgeScan",
@@ -15,6 +21,7 @@ __all__ = [
     "fold_graphs",
     "headline",
     "markdown_report",
+    "report_tables",
     "result_document",
     "run_experiment",
 ]

@@ -17,6 +17,7 @@ from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import bridge_digest, digest, kept
 from gapcut.scenes.labelling import SegmentedScan, segment_scan
 from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
+from gapcut.typing import IntArray
 from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
@@ -36,6 +37,11 @@ class BridgeScan:
     voxel: float
     scan: SegmentedScan
     unseen: int
+
+    @property
+    def labels(self) -> IntArray:
+        """(S,) index in ``CLASSES`` of each part."""
+        return np.asarray(self.scan.label_counts(len(CLASSES)).argmax(axis=1))
 
 
 def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.metrics import Scores, score_labels
+from gapcut.metrics import Scores, confusion_scores
 from gapcut.scenes.bridges import CLASSES, TYPES
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
@@ -51,12 +51,7 @@ def shown_rows(results: Sequence[FoldResult]) -> list[Row]:
 
 def all_scores(results: Sequence[FoldResult], which: str = "nodes") -> Scores:
     """Scores over the test bridges of all folds; ``which``: nodes, points, node_only or forest_only."""
-    confusion = np.sum([getattr(r, which).confusion for r in results], axis=0)
-    size = len(CLASSES)
-    truth, guess = np.divmod(np.arange(size * size), size)
-    seen = confusion.ravel() > 0
-    names = np.array(CLASSES)
-    return score_labels([names[truth[seen]]], [names[guess[seen]]], names, [confusion.ravel()[seen]])
+    return confusion_scores(CLASSES, np.sum([getattr(r, which).confusion for r in results], axis=0))
 
 
 def class_rows(results: Sequence[FoldResult]) -> list[Row]:
@@ -137,19 +132,24 @@ def markdown_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> st
     )
 
 
-def markdown_report(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) -> str:
-    """All tables in Markdown."""
-    scores = all_scores(results)
-    confusion = [
-        [name, *(f"{n:.0f}" for n in line)] for name, line in zip(CLASSES, scores.confusion, strict=True)
-    ]
-    tables = {
+def report_tables(
+    bridges: Sequence[BridgeScan], results: Sequence[FoldResult]
+) -> dict[str, tuple[Sequence[str], list[Row]]]:
+    """Title -> columns and rows of all tables."""
+    counts = all_scores(results).confusion
+    confusion = [[name, *(f"{n:.0f}" for n in line)] for name, line in zip(CLASSES, counts, strict=True)]
+    return {
         "Folds": (COLUMNS, shown_rows(results)),
         "Classes, all folds": (CLASS_COLUMNS, class_rows(results)),
         "Parts by true class (rows) and predicted class": (("", *CLASSES), confusion),
         "Weights of on top of, mean of the folds": (ON_TOP_COLUMNS, on_top_rows(results)),
         "Bridges": (TYPE_COLUMNS, type_rows(bridges)),
     }
+
+
+def markdown_report(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) -> str:
+    """All tables in Markdown."""
+    tables = report_tables(bridges, results)
     text = "".join(f"\n## {title}\n\n{markdown_table(*table)}" for title, table in tables.items())
     return f"# Bridges\n\n{headline(results)}\n{text}"
 
