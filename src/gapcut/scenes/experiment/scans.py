@@ -21,7 +21,7 @@ from gapcut.typing import IntArray
 from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
-_SCANS, _DESCRIPTIONS = 2, 7  # a new number where code gives other results: old files are left alone
+_SCANS, _DESCRIPTIONS = 2, 8  # a new number where code gives other results: old files are left alone
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,14 +68,14 @@ class ExperimentSettings:
 
     def scene_of(self, voxel: float) -> SceneSettings:
         """For a scan of one point a ``voxel`` (m): with enough voxels in descriptors and contacts, every length set."""
-        chosen = self.scene.scaled(voxel / 2)
-        assert chosen.cell is not None
-        assert chosen.shot_radius is not None
-        return replace(
-            chosen,
-            cell=max(chosen.cell, _CELL_VOXELS * voxel),
-            shot_radius=max(chosen.shot_radius, _SHOT_VOXELS * voxel),
+        size = self.scene.scaled(voxel / 2).lengths
+        wide = replace(
+            self.scene,
+            voxel=max(size["voxel"], voxel),
+            cell=max(size["cell"], _CELL_VOXELS * voxel),
+            shot_radius=max(size["shot_radius"], _SHOT_VOXELS * voxel),
         )
+        return wide.scaled(voxel / 2)
 
     def folds(self) -> list[tuple[list[int], list[int]]]:
         """Numbers of the training and of the test bridges of each fold. Raises ValueError for fewer than two."""

@@ -119,12 +119,18 @@ def columns(xyz: FloatArray, height: FloatArray, size: float, at: IntArray) -> F
 
 
 def shot_values(
-    xyz: FloatArray, at: IntArray, radius: float, viewpoints: FloatArray | None = None, n_threads: int = 1
+    xyz: FloatArray,
+    at: IntArray,
+    radius: float,
+    least: float,
+    viewpoints: FloatArray | None = None,
+    n_threads: int = 1,
 ) -> Float32Array:
-    """(M, 352) SHOT of the points ``at``, zeros where there is no descriptor. Normals are of half the radius, turned
-    to where the points were seen from (``viewpoints`` (N, 3)), or up."""
+    """(M, 352) SHOT of the points ``at``, zeros where there is no descriptor. Normals are of half the radius, of
+    ``least`` metres at least, turned to where the points were seen from (``viewpoints`` (N, 3)), or up."""
     seen_from = xyz + np.array([0.0, 0.0, 1.0]) if viewpoints is None else viewpoints
-    normals = local_shape(xyz, radius=radius / 2, n_threads=n_threads).towards(xyz, seen_from).normals
+    shape = local_shape(xyz, radius=max(radius / 2, least), n_threads=n_threads)
+    normals = shape.towards(xyz, seen_from).normals
     found = ShotEstimator(xyz, normals, radius, n_threads=n_threads).describe(at).descriptors
     return np.nan_to_num(found)
 
@@ -145,5 +151,5 @@ def point_features(
             parts.append(shapes_at_scale(xyz, at, scale * size["voxel"], settings.neighbours, n_threads))
         parts += [columns(xyz, height, 8.0 * size["voxel"], at), channels[at].astype(np.float32)]
     if "shot" in settings.points:
-        parts.append(shot_values(xyz, at, size["shot_radius"], viewpoints, n_threads))
+        parts.append(shot_values(xyz, at, size["shot_radius"], 2.5 * size["voxel"], viewpoints, n_threads))
     return np.concatenate(parts, axis=1)
