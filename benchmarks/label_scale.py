@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut.datasets import load_oakland
 from gapcut.engines import peak_memory_mb
 from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
+from gapcut.scenes.datasets import load_oakland
 from gapcut.scenes.labelling import SceneModel
 from gapcut.scenes.labelling.scene import Stopwatch
 

@@ -18,21 +18,20 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from gapcut.data import GraphSet
-from gapcut.datasets import load_oakland
-from gapcut.report.tables import Scores, score_labels
+from gapcut.metrics import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.datasets import load_oakland
+from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
-from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
-from gapcut.scenes.labelling.thinning import thin
+from gapcut.scenes.labelling.forest import drawing_chances, out_of_fold
 from gapcut.scenes.labelling.training import (
     TrainedScenes,
-    drawing_chances,
-    held_out_distributions,
     label_codes,
     label_set,
     learn_weights,
-    training_graphs,
+    scan_folds,
+    scan_graphs,
 )
 from gapcut.scenes.regions import segment_quality
 
@@ -93,7 +92,7 @@ def compare(
         known = scan.labels >= 0
         quality = segment_quality(scan.point_segment[known], scan.labels[known])
         print(f"{scan.name}: {quality}")
-    chances = [scan_distribution(s, model.forest, jobs) for s in scans]
+    chances = [model.forest.of_segments(s, jobs) for s in scans]
     options = TrainingOptions(n_jobs=jobs)
     found = [model.label(c, jobs) for c in test]
     seen = replace(model, temperature=seen_temperature(trained))
@@ -113,12 +112,13 @@ def node_only(
 ) -> Scores:
     """The same learner on the same segments and held-out distributions, without edges."""
     model = trained.model
-    k, voxel = len(model.numbers), model.settings.lengths["voxel"]
+    k = len(model.numbers)
     held = [np.asarray(g.node_features)[:, :k] for g in trained.graphs]
-    svm = learn_weights(
-        edgeless(training_graphs(trained.scans, held, voxel, model.class_names, (), options)), k, options
+    train, tests = (
+        edgeless(scan_graphs(some, p, model.settings, model.class_names, weight_power=options.weight_power))
+        for some, p in ((trained.scans, held), (scans, chances))
     )
-    tests = edgeless(GraphSet(scan_graph(s, p, voxel) for s, p in zip(scans, chances, strict=True)))
+    svm = learn_weights(train, range(k), options)
     return scored(scans, [np.asarray(y, dtype=np.int64) for y in svm.predict(tests)], k)
 
 
@@ -224,7 +224,7 @@ def choose(train: list[PointCloud], jobs: int) -> None:
     numbers, names = label_set(train)
     settings = SceneSettings().for_scans([c.local for c in train])
     scans = [segment_scan(c, settings, (), label_codes(c, numbers), jobs) for c in train]
-    held = held_out_distributions(scans, len(numbers), TrainingOptions(n_jobs=jobs), lambda line: None)
+    held = out_of_fold(scans, scan_folds(scans, 5), len(numbers), TrainingOptions(n_jobs=jobs))
     print("forest:", line(scored(scans, [p.argmax(axis=1) for p in held], len(numbers))))
     for choice in CHOICES:
         for name, change in (("node-only", edgeless), ("with edges", lambda g: g)):
@@ -248,11 +248,13 @@ def cross_validated(
 ) -> Scores:
     options = TrainingOptions(n_jobs=jobs, gap=0.04, **choice)
     graphs = change(
-        training_graphs(scans, held, settings.lengths["voxel"], list(names.values()), (), options)
+        scan_graphs(scans, held, settings, list(names.values()), weight_power=options.weight_power)
     )
     codes = [np.empty(0)] * len(scans)
     for fold in range(5):
-        svm = learn_weights(graphs[[i for i in range(len(scans)) if i % 5 != fold]], len(numbers), options)
+        svm = learn_weights(
+            graphs[[i for i in range(len(scans)) if i % 5 != fold]], range(len(numbers)), options
+        )
         for i in range(fold, len(scans), 5):
             codes[i] = np.asarray(svm.predict([graphs[i]])[0], dtype=np.int64)
     return scored(scans, codes, len(numbers))

@@ -14,13 +14,14 @@ import time
 
 import numpy as np
 
-from gapcut.datasets import load_tables, make_scenes
+from gapcut.datasets import load_tables
 from gapcut.engines import OutOfTime
 from gapcut.features import FeaturePipeline
 from gapcut.learners import CuttingPlane, Limits
 from gapcut.learners.qp import DualAscent, PlaneProgram, QPResult, qp_solver
 from gapcut.oracles import CutOracle, OracleTotal
 from gapcut.problem import LearningProblem, learning_problem
+from gapcut.scenes.datasets import make_scenes
 from gapcut.typing import FloatArray
 
 

@@ -15,6 +15,7 @@ from gapcut.inference import model_energy, solve_many
 from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, build_problem, training_set
 from gapcut.problem import LearningProblem, row_matrix
+from gapcut.scenes.datasets import make_scenes
 from gapcut.typing import FloatArray
 
 Split = tuple[Sequence[Graph], Sequence[Graph]]
@@ -62,7 +63,7 @@ class Workload:
 
 
 def _scenes(shared: Path) -> Split:
-    return datasets.make_scenes(), ()
+    return make_scenes(), ()
 
 
 _AS_GIVEN: dict[str, Any] = {"standardize": False, "incidence": False, "intercept": False}

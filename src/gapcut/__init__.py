@@ -14,14 +14,16 @@ from gapcut.version import __version__
 
 if TYPE_CHECKING:
     from gapcut.estimator import StructuredSVM
+    from gapcut.machine import Machine
     from gapcut.selection import PathScores, cross_validate_path
 
 _LATER = {
+    "Machine": "gapcut.machine",
     "StructuredSVM": "gapcut.estimator",
     "PathScores": "gapcut.selection",
     "cross_validate_path": "gapcut.selection",
 }
-"""What needs scikit-learn, which takes a second to import: the command line does without."""
+"""What needs scikit-learn, which takes a second to import; :class:`Machine` is the estimator without it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -44,6 +46,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphSet",
+    "Machine",
     "ModelFileError",
     "PathScores",
     "Solution",

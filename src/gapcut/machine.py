@@ -18,12 +18,13 @@ from typing import Any, Self
 import numpy as np
 
 from gapcut.certificates import Callback, Certificate, Record
-from gapcut.data import GraphSet, as_graphs
+from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
+from gapcut.model.labels import LabelCoder
 from gapcut.model.pairing import LEARNERS, learner_for
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
@@ -261,3 +262,11 @@ class Machine(Parameters):
 
 
 __all__ = ["ClaimCheck", "Machine"]
+
+
+def label_set(graphs: Iterable[Graph]) -> AnyArray:
+    """The sorted distinct labels of some graphs: what ``classes`` may be, so that a part of them knows all.
+
+    Raises ValueError if no node carries a label.
+    """
+    return LabelCoder.found([graph.labels for graph in graphs]).classes

@@ -16,8 +16,13 @@ from gapcut.scenes.scanner import ScannerSettings
 
 SCANNER = ScannerSettings(angular_step=1.0, max_stations=3, points=6000, spacing=25.0)
 EAST = np.array([500_000.0, 0.0, 0.0])
+FULL = ExperimentSettings()
 TINY = ExperimentSettings(
-    SCANNER, per_part=5, shape_radii=(0.6,), n_trees=6, per_class=60, n_bridges=3, train=2
+    SCANNER,
+    replace(FULL.scene, per_segment=5),
+    replace(FULL.training, n_trees=6, rows=660),
+    n_bridges=3,
+    train=2,
 )
 
 
@@ -25,7 +30,7 @@ TINY = ExperimentSettings(
 def coarse(monkeypatch):
     pytest.importorskip("embreex")
     monkeypatch.setattr(ExperimentSettings, "quick", classmethod(lambda cls: TINY))
-    monkeypatch.setattr("gapcut.scenes.experiment.picture._WIDTH", 160)
+    monkeypatch.setattr("gapcut.report.bridge_picture._WIDTH", 160)
 
 
 def test_make_writes_every_format(tmp_path, run):

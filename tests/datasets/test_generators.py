@@ -9,7 +9,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from gapcut.data import Graph, GraphSet
-from gapcut.datasets import PLANTED_CLASSES, make_planted, make_scenes
+from gapcut.datasets import PLANTED_CLASSES, make_planted
+from gapcut.scenes.datasets import make_scenes
 
 
 def same(a: Graph, b: Graph) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gapcut.certificates import Record
-from gapcut.report.tables import score_labels
+from gapcut.metrics import score_labels
 
 pytest.importorskip("matplotlib")
 from gapcut.report.figures import (

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
-from gapcut.report.tables import score_labels, strongest_pairs
+from gapcut.metrics import score_labels
+from gapcut.report.strongest import strongest_pairs
 
 
 @pytest.mark.parametrize("seed", range(10))

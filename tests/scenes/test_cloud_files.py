@@ -14,7 +14,6 @@ from cloud_samples import assert_same, surveyed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gapcut.datasets import OAKLAND_CLASSES, OAKLAND_LABELS, OAKLAND_MAP, load_oakland
 from gapcut.scenes.clouds import (
     WRITABLE,
     CloudFileError,
@@ -28,6 +27,7 @@ from gapcut.scenes.clouds import (
     write_cloud,
 )
 from gapcut.scenes.clouds.files import write_with
+from gapcut.scenes.datasets import OAKLAND_CLASSES, OAKLAND_LABELS, OAKLAND_MAP, load_oakland
 
 laspy = pytest.importorskip("laspy")
 
@@ -330,7 +330,7 @@ def test_a_failed_write_leaves_the_old_file(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gapcut.files.os.fsync", full)
+    monkeypatch.setattr("gapcut.files.atomic.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write_cloud(path, surveyed(50))
     assert path.read_bytes() == before

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapcut.scenes.adjacency import segment_shapes
-from gapcut.scenes.groups import blocks, group_order, spread_sample, squares
+from gapcut.scenes.groups import blocks, group_order, segment_means, spread_sample, squares
+from gapcut.scenes.labelling.segments import segment_shapes
 from gapcut.scenes.labelling.surroundings import columns
 
 
@@ -107,3 +107,12 @@ def test_shapes_of_segments_are_the_same_in_blocks() -> None:
         )
     assert found.count[9] == 0
     assert not found.spread[9].any()
+
+
+def test_segment_means():
+    values = np.array([[1.0, 0], [0, 1], [0.5, 0.5], [9, 9]])
+    assert segment_means(values, [1, 0, 1, -1], 2).tolist() == [[0, 1], [0.75, 0.25]]
+    with pytest.raises(ValueError, match="segment 1 has no points"):
+        segment_means(values, [0, 0, 2, -1], 3)
+    with pytest.raises(ValueError, match="beyond"):
+        segment_means(values, [0, 0, 2, -1], 2)

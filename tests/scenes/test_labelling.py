@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,16 +16,16 @@ import gapcut
 from gapcut.data import Graph, GraphSet
 from gapcut.inference import Energy
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, segment_scan, train_scenes
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies, label_probabilities
-from gapcut.scenes.labelling.contacts import find_contacts
-from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.forest import TreeForest, out_of_fold
+from gapcut.scenes.labelling.graphs import EDGE_FEATURES, edge_names, node_names, relate, scan_graph
 from gapcut.scenes.labelling.model import renumber_labels
-from gapcut.scenes.labelling.relations import EDGE_FEATURES, describe_segments, relate
+from gapcut.scenes.labelling.segments import describe_segments, find_contacts
+from gapcut.scenes.labelling.settings import GENERAL_EDGES
 from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground_heights, shapes_at_scale
-from gapcut.scenes.labelling.thinning import thin
 from gapcut.scenes.labelling.training import cut_scan, held_out_temperature, learn_weights
-from gapcut.scenes.labelling.trees import TreeForest
 from street_samples import NAMES, street
 
 SETTINGS = SceneSettings(voxel=0.2, extent=1.0)
@@ -149,8 +151,8 @@ def related(parts, voxel=0.1, cell=0.4):
     table = describe_segments(xyz, xyz[:, 2] - xyz[:, 2].min(), segments, len(parts), voxel)
     contacts = find_contacts(xyz, segments, cell)
     chances = np.eye(len(parts))
-    values, names = relate(contacts, table, chances, voxel, np.zeros((len(parts), 0)))
-    assert names == EDGE_FEATURES
+    settings, names = SceneSettings(voxel=voxel, edges=EDGE_FEATURES).scaled(voxel), EDGE_FEATURES
+    values = relate(contacts, table, chances, settings, np.zeros((len(parts), 0)))
     assert (values >= 0).all()
     assert (table.values >= 0).all()
     edges = {
@@ -184,6 +186,16 @@ def test_plates_in_one_plane_and_across():
     assert edges[0, 2]["perpendicular"] > 0.5
     assert edges[0, 1]["perpendicular"] < 0.2
     assert edges[0, 1]["beside"] > 0.9
+
+
+def test_members_in_line_are_aligned_and_a_strut_is_perpendicular():
+    bars = [box([0, 0, 0], [3, 0.1, 0.1], 400), box([3.02, 0, 0], [6, 0.1, 0.1], 400, 1)]
+    strut = box([1.5, 0.12, 0], [1.6, 3, 0.1], 400, 2)
+    edges, _ = related([*bars, strut])
+    assert edges[0, 1]["alignment"] > 0.99
+    assert edges[0, 1]["direction consistency"] > 0.99
+    assert edges[0, 2]["perpendicularity"] > 0.99
+    assert edges[0, 2]["alignment"] < 0.8
 
 
 def test_bars_side_by_side_are_parallel():
@@ -279,7 +291,7 @@ def test_the_temperature_comes_from_weights_that_have_not_seen_the_graphs():
         for _ in range(6)
     )
     options = TrainingOptions(C=100.0, gap=0.05, folds=3)
-    svm = learn_weights(graphs, 2, options)
+    svm = learn_weights(graphs, [0, 1], options)
     temperature = held_out_temperature(graphs, 2, options, lambda line: None)
     sure, right = [], []
     for g, solution in zip(graphs, svm.solutions(graphs), strict=True):
@@ -358,7 +370,7 @@ def test_training_distributions_come_from_forests_that_have_not_seen_them():
         clouds.append(scan.replace(labels=labels, label_names={}))
     found = train_scenes(clouds, SETTINGS, OPTIONS)
     for scan, graph in zip(found.scans, found.graphs, strict=True):
-        seen = scan_distribution(scan, found.model.forest)
+        seen = found.model.forest.of_segments(scan)
         held = np.asarray(graph.node_features)[:, :2]
         true, rows = scan.label_counts(2).argmax(axis=1), np.arange(scan.n_segments)
         assert seen[rows, true].mean() > held[rows, true].mean() + 0.1
@@ -385,7 +397,7 @@ def test_one_scan_is_enough():
 def test_colour_is_used_where_every_scan_has_it_and_then_needed():
     model = train_scenes([street(i, colour=True) for i in range(2)], SETTINGS, OPTIONS).model
     assert model.channels == ("colour",)
-    assert len(model.learner.pipeline_.raw_columns.edge) == len(EDGE_FEATURES) + 1
+    assert len(model.learner.pipeline_.raw_columns.edge) == len(GENERAL_EDGES) + 1
     with pytest.raises(ValueError, match="street-5 has no colour, but the model was trained with it"):
         model.label(street(5))
     mixed = train_scenes([street(0, colour=True), street(1)], SETTINGS, OPTIONS).model
@@ -433,8 +445,8 @@ def test_labels_are_matched_by_name():
 
 def test_graphs_weigh_segments_by_points(trained):
     scan = trained.scans[0]
-    p = scan_distribution(scan, trained.model.forest)
-    graph = scan_graph(scan, p, 0.4, 0.5)
+    p = trained.model.forest.of_segments(scan)
+    graph = scan_graph(scan, p, trained.model.settings, 0.5)
     counts = scan.label_counts(p.shape[1]).sum(axis=1)
     assert np.allclose(graph.node_weights[counts > 0], np.sqrt(counts[counts > 0]))
     assert scan.size.sum() == len(scan.point_segment)
@@ -446,3 +458,101 @@ def test_settings_follow_the_spacing():
     assert SceneSettings.from_state(fine.to_state()) == fine
     with pytest.raises(ValueError, match="is not set"):
         segment_scan(street(0), SceneSettings())
+
+
+# --- segments that are given, and what forests and edges are told
+
+
+def parted(seed: int) -> PointCloud:
+    """A street whose parts are given: a segment a label and metre; unlabelled points are in none."""
+    scan = street(seed)
+    part = np.where(scan.labelled, scan.labels * 100 + (scan.local[:, 0] % 24).astype(np.int64), -1)
+    return scan.replace(segments=part)
+
+
+def test_given_segments_are_the_nodes():
+    scan = parted(0)
+    settings = SceneSettings(voxel=0.2, segments="given", nodes="log-odds").scaled(0.1)
+    found = segment_scan(scan, settings, codes=np.where(scan.labels == 6, 1, 0))
+    inside = scan.segments >= 0
+    assert found.n_segments == len(np.unique(scan.segments[inside]))
+    assert np.array_equal(found.point_segment < 0, ~inside)
+    assert len(np.unique(np.c_[found.point_segment, scan.segments], axis=0)) == found.n_segments + 1
+    graph = scan_graph(
+        found, np.full((found.n_segments, 2), 0.25), settings, classes=np.array(["other", "pole"])
+    )
+    assert set(graph.labels) == {"other", "pole"}
+    assert graph.node_dim == len(node_names(["other", "pole"], (), settings)) == 4
+    assert graph.edge_dim == len(edge_names((), settings))
+    with pytest.raises(ValueError, match="street-0 carries no segments"):
+        segment_scan(street(0), settings)
+
+
+def test_a_model_of_given_segments_labels_them_and_nothing_else(tmp_path: Path):
+    wanted = SceneSettings(voxel=0.2, segments="given", points=("shot", "shape", "segment"), per_segment=8)
+    trained = train_scenes([parted(i) for i in range(2)], wanted, replace(OPTIONS, n_trees=6))
+    trained.model.save(tmp_path / "m.gapcut")
+    scan = parted(3)
+    found = SceneModel.load(tmp_path / "m.gapcut").label(scan)
+    assert np.array_equal(found.labels < 0, scan.segments < 0)
+    assert (found.labels == scan.labels)[scan.labelled].mean() > 0.9
+
+
+def test_shares_of_the_parts_are_kept_from_forests_that_describe_them():
+    """Labels at random, a part each: a forest knows those it has seen and no others."""
+    scans = []
+    for i in range(2):
+        scan, settings = parted(i), SceneSettings(voxel=0.2, segments="given").scaled(0.1)
+        luck = np.random.default_rng(i).integers(0, 2, scan.segments.max() + 1)
+        scans.append(
+            segment_scan(scan, settings, codes=np.where(scan.segments >= 0, luck[scan.segments], -1))
+        )
+    folds = [np.arange(scan.n_segments) % 3 for scan in scans]
+    options = replace(OPTIONS, balance=1.0)
+    found = out_of_fold(scans, folds, 2, options)
+    right = [
+        p.argmax(axis=1) == scan.label_counts(2).argmax(axis=1) for p, scan in zip(found, scans, strict=True)
+    ]
+    assert np.concatenate(right).mean() < 0.75
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"segments": "drawn"}, "segments='drawn'"),
+        ({"edges": ("smell",)}, "edges='smell'"),
+        ({"points": ()}, "kind"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(wrong, reason):
+    with pytest.raises(ValueError, match=reason):
+        SceneSettings(**wrong)
+
+
+# --- the learner
+
+
+def test_labels_are_found_by_the_method_the_model_asks_for(trained, monkeypatch):
+    """The setting ``inference`` of the learner, also of one that was saved."""
+    asked = []
+
+    def solve(energy, method="auto", time_limit=None):
+        asked.append(method)
+        return gapcut.solve(energy, method=method, time_limit=time_limit)
+
+    monkeypatch.setattr("gapcut.scenes.labelling.model.solve", solve)
+    state = trained.model.learner.to_state()
+    greedy = gapcut.Machine.from_state(*state).set_params(inference="icm")
+    scan = street(7)
+    best = trained.model.label(scan)
+    found = replace(trained.model, learner=greedy).label(scan)
+    assert asked == ["auto", "icm"]
+    assert best.solution.status == "optimal"
+    assert found.solution.status != "optimal"
+    assert found.solution.energy >= best.solution.energy
+
+
+def test_labelling_does_without_scikit_learn():
+    code = "import sys, gapcut.scenes.labelling, gapcut.report.run; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -7,9 +7,8 @@ import pytest
 from scipy.spatial import cKDTree
 
 from gapcut import _core
+from gapcut.scenes.labelling.surroundings import ground_heights
 from gapcut.scenes.points import (
-    PointDescriber,
-    height_above_ground,
     local_shape,
     nearest,
     point_spacing,
@@ -89,21 +88,9 @@ def test_height_above_sloping_ground_ignores_what_stands_on_it() -> None:
     xy = rng.uniform(0, 60, size=(20_000, 2))
     ground = np.column_stack([xy, 0.2 * xy[:, 0] - 4])
     tower = np.column_stack([rng.uniform(30, 34, size=(2000, 2)), rng.uniform(6, 20, 2000)])
-    height = height_above_ground(np.concatenate([ground, tower]))
+    height = ground_heights(np.concatenate([ground, tower]), 1.0, 15.0)
     assert np.abs(height[:20_000]).max() < 0.9  # a cell of 1 m and a slope of 0.2 either way, and the rim
     assert np.abs(height[20_000:] - (tower[:, 2] - (0.2 * tower[:, 0] - 4))).max() < 0.9
-    assert len(height_above_ground(np.empty((0, 3)))) == 0
-
-
-def test_describer_gives_the_same_rows_in_any_order() -> None:
-    points = noise(3, 500)
-    scene = PointDescriber(points, [0.0, 0, 50], radius=1.2)
-    every = scene.values()
-    at = np.array([499, 0, 0, 17])
-    assert np.array_equal(scene.values(at), every[at])
-    assert every.shape == (500, 357) == (500, len(scene.names))
-    assert np.isfinite(every).all()
-    assert (np.asarray(scene.shape.normals)[np.isfinite(scene.shape.normals[:, 0]), 2] > 0).mean() > 0.9
 
 
 def test_voxel_sample_takes_one_point_a_voxel() -> None:

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from cyclopts import App, Parameter
 from rich.console import Console
 
@@ -103,12 +102,13 @@ def reproduce(
     features: Annotated[
         str,
         Parameter(
-            name="--features", help="Of points: shot (as in the paper), shape (with heights), or both."
+            name="--features",
+            help="What forests see of points: shot (as in the paper), shape (with heights), or both.",
         ),
     ] = "shot",
     paper_edges: Annotated[
         bool,
-        Parameter(name="--paper-edges", negative="", help="Only the three edge features of the paper."),
+        Parameter(name="--paper-edges", negative="", help="Only three edge features, as in the paper."),
     ] = False,
     C: Annotated[
         float | None, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")
@@ -126,18 +126,16 @@ def reproduce(
     as_json: Json = False,
 ) -> int:
     """Bridges, scans, forest, graphs, certified learning, labels with bounds: a table and a page of all folds."""
-    from gapcut.scenes.experiment import ExperimentSettings
+    from gapcut.scenes.experiment.settings import PAPER_EDGES, VIEWS, ExperimentSettings
 
     settings = ExperimentSettings.quick() if quick else ExperimentSettings()
-    views = {"both": ("shot", "shape"), "shot": ("shot",), "shape": ("shape",)}
-    if features not in views:
-        raise ValueError(f"--features {features}: use one of {', '.join(views)}")
-    settings = replace(
-        settings,
-        views=views[features],
-        extra=settings.extra and not paper_edges,
-        C=settings.C if C is None else C,
-    )
+    if features not in VIEWS:
+        raise ValueError(f"--features {features}: use one of {', '.join(VIEWS)}")
+    scene = replace(settings.scene, points=VIEWS[features])
+    if paper_edges:
+        scene = replace(scene, edges=PAPER_EDGES)
+    training = replace(settings.training, C=settings.training.C if C is None else C)
+    settings = replace(settings, scene=scene, training=training)
     folder = _folder(out)
     document, results = experiment(folder, settings, seed, cache, _workers(jobs), graphs)
     emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))
@@ -155,10 +153,11 @@ def experiment(
     pictures: int = 5,
 ) -> tuple[dict[str, Any], list[FoldResult]]:
     """Run everything and write the report; the result as a document and as folds."""
-    from gapcut.cli.bridge_report import write_graphs, write_report
+    from gapcut.report.bridges import write_graphs, write_report
     from gapcut.scenes.experiment import describe_bridges, run_experiment
 
     kept = cache or folder / "cache"
+    settings = replace(settings, training=replace(settings.training, seed=seed, n_jobs=workers))
     with working("scanning bridges ...") as status:
         start = time.monotonic()
         bridges = describe_bridges(
@@ -169,7 +168,7 @@ def experiment(
             lambda done, of: status(f"scanned and described {done} of {of} bridges"),
         )
         made = time.monotonic() - start
-        results = run_experiment(bridges, settings, seed, workers, kept, status)
+        results = run_experiment(bridges, settings, kept, status)
         status("writing the report ...")
         document, files = write_report(folder, bridges, results, seed, pictures)
         if graphs:
@@ -226,24 +225,15 @@ def _scan_ifc(
 
 
 def _write_scan(bridge: Bridge, seed: int, quick: bool, out: Path, form: str) -> dict[str, Any]:
-    from gapcut.scenes.bridges import CLASSES
-    from gapcut.scenes.clouds import PointCloud, write_cloud
+    from gapcut.scenes.clouds import write_cloud
     from gapcut.scenes.experiment import ExperimentSettings
+    from gapcut.scenes.experiment.scans import scan_cloud
     from gapcut.scenes.scanner import scan_bridge
 
     settings = ExperimentSettings.quick() if quick else ExperimentSettings()
     found = scan_bridge(bridge, seed, settings.scanner)
-    cloud = PointCloud(
-        found.xyz,
-        labels=found.label,
-        label_names=dict(enumerate(CLASSES)),
-        segments=found.part,
-        intensity=found.intensity,
-        extra={"station": found.station.astype(np.int32)},
-        name=found.name,
-    )
     path = out / f"{found.name}.{form}"
-    write_cloud(path, cloud)
+    write_cloud(path, scan_cloud(found))
     unseen = {label: left for label, (left, _) in found.unseen_by_class(bridge).items() if left}
     return {
         "file": str(path),
@@ -277,7 +267,7 @@ def _show_scans(console: Console, scans: list[dict[str, Any]]) -> None:
 
 
 def _parallel(work, tasks, jobs: int, task: str) -> list:  # type: ignore[no-untyped-def,type-arg]
-    from gapcut.scenes.experiment.described import run_parallel
+    from gapcut.scenes.experiment.scans import run_parallel
 
     with working(f"{task} ...") as status:
         return run_parallel(

@@ -14,13 +14,13 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
-from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
 from gapcut.machine import Machine
-from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
-from gapcut.report.tables import Scores, strongest_pairs
+from gapcut.metrics import Scores, score_graphs
+from gapcut.report.model import draw_model
+from gapcut.report.strongest import strongest_pairs
 
 if TYPE_CHECKING:
     from gapcut.scenes.experiment import FoldResult
@@ -93,7 +93,7 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
     start = time.monotonic()
     svm = fit_to_the_end(training, options, "training")
     seconds = time.monotonic() - start
-    scores = score_solutions(svm, test, svm.solutions(test))
+    scores = score_graphs(test, svm.predict(test), svm.classes_)
     baseline = _node_only(training, options).score(_without_edges(test))
     files = _write(svm.set_params(n_jobs=1), scores, out)
     document = {
@@ -116,16 +116,9 @@ def _node_only(graphs: GraphSet, options: LearningOptions) -> Machine:
 
 
 def _write(svm: Machine, scores: Scores, out: Path) -> list[str]:
-    figures = {
-        "confusion.png": confusion_figure(scores, "Test graphs"),
-        "convergence.png": convergence_figure(svm.history_, "Training"),
-        "weights.png": weights_figure(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names),
-    }
-    out.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        save_figure(figure, out / name)
+    figures = draw_model(out, svm, scores, tested="Test graphs")
     svm.save(out / "model.gapcut")
-    return [str(out / name) for name in (*figures, "model.gapcut")]
+    return [*(str(figure.content) for figure in figures), str(out / "model.gapcut")]
 
 
 def _show(console: Console, svm: Machine, scores: Scores, document: dict[str, Any]) -> None:

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
-from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -26,8 +25,9 @@ from gapcut.cli.show import (
 )
 from gapcut.data import GraphSet
 from gapcut.machine import ClaimCheck, Machine
-from gapcut.report.figures import confusion_figure, save_figure, weights_figure
-from gapcut.report.tables import PairWeight, TupleWeight, strongest_pairs, strongest_tuples
+from gapcut.metrics import score_graphs
+from gapcut.report.model import draw_model
+from gapcut.report.strongest import PairWeight, TupleWeight, strongest_pairs, strongest_tuples
 
 
 def inspect(
@@ -65,23 +65,17 @@ def inspect(
     tuples = strongest_tuples(svm.cliques_, svm.pipeline_.clique_names, max(0, top))
     document = _model_document(svm, pairs, tuples)
     if figures is not None:
-        document["figures"] = draw_model(svm, figures, None if data is None else read_graphs(data, select))
+        document["figures"] = _figures(svm, figures, None if data is None else read_graphs(data, select))
     emit(document, as_json, lambda console: _show_model(console, svm, pairs, tuples, document))
     return DONE
 
 
-def draw_model(svm: Machine, folder: Path, graphs: GraphSet | None) -> list[str]:
+def _figures(svm: Machine, folder: Path, graphs: GraphSet | None) -> list[str]:
     """Heat maps of the pairwise weights, and with labelled graphs the confusion matrix; returns their paths."""
-    figures = {"weights.png": weights_figure(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names)}
-    if graphs is not None:
-        scores = score_solutions(svm, graphs, svm.solutions(graphs))
-        if not scores.nodes > 0:
-            raise ValueError("--data has no labelled node: there is no confusion matrix to draw")
-        figures["confusion.png"] = confusion_figure(scores)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        save_figure(figure, folder / name)
-    return [str(folder / name) for name in figures]
+    scores = None if graphs is None else score_graphs(graphs, svm.predict(graphs), svm.classes_)
+    if scores is not None and not scores.nodes > 0:
+        raise ValueError("--data has no labelled node: there is no confusion matrix to draw")
+    return [str(figure.content) for figure in draw_model(folder, svm, scores, convergence=False)]
 
 
 def check(

@@ -25,7 +25,7 @@ from gapcut.data import GraphSet
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
-from gapcut.report.tables import Scores, score_labels
+from gapcut.metrics import Scores, score_graphs
 from gapcut.typing import AnyArray
 
 Inference = Annotated[MethodName | None, option("inference", more=" Default: the model's.")]
@@ -70,23 +70,13 @@ def evaluate(
     svm = _load(model, jobs, inference)
     graphs = read_graphs(data, select)
     solutions, seconds = _solve(svm, graphs)
-    scores = score_solutions(svm, graphs, solutions)
+    scores = score_graphs(graphs, [s.labels for s in solutions], svm.classes_)
     if not scores.nodes > 0:
         raise ValueError(f"{data}: no labelled node to compare with")
     document = {**scores_document(scores), **_counts(graphs, solutions, seconds)}
     document["certificate"] = certificate_document(svm.certificate_)
     emit(document, as_json, lambda console: _show_evaluation(console, svm, scores, document))
     return DONE
-
-
-def score_solutions(svm: Machine, graphs: GraphSet, solutions: list[Solution]) -> Scores:
-    """Scores of solutions against the graphs' own labels."""
-    return score_labels(
-        [g.labels for g in graphs],
-        [s.labels for s in solutions],
-        svm.classes_,
-        [g.node_weights for g in graphs],
-    )
 
 
 def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:

@@ -12,9 +12,9 @@ from gapcut.cli.options import Json
 from gapcut.cli.scenes import scan_files, summary_path
 from gapcut.cli.show import emit, working
 from gapcut.files import ModelFileError
+from gapcut.machine import Machine
 
 if TYPE_CHECKING:
-    from gapcut.estimator import StructuredSVM
     from gapcut.report.run import RunScene
 
 
@@ -57,9 +57,8 @@ def report(
     return DONE
 
 
-def load_learner(path: Path | None) -> tuple[StructuredSVM | None, list[str] | None]:
+def load_learner(path: Path | None) -> tuple[Machine | None, list[str] | None]:
     """The learner of a model of graphs or of scenes, and the names of a scene model's classes."""
-    from gapcut.estimator import StructuredSVM
     from gapcut.scenes.labelling import SceneModel
 
     if path is None:
@@ -67,7 +66,7 @@ def load_learner(path: Path | None) -> tuple[StructuredSVM | None, list[str] | N
     try:
         scenes = SceneModel.load(path)
     except ModelFileError:
-        return StructuredSVM.load(path), None
+        return Machine.load(path), None
     return scenes.learner, scenes.class_names
 
 

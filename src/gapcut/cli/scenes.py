@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,12 +19,11 @@ from gapcut.cli.show import (
     emit,
     number,
     percent,
-    plain,
     table,
     working,
 )
 from gapcut.engines import peak_memory_mb, thread_count
-from gapcut.files import write_atomically
+from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
@@ -149,8 +147,7 @@ def _label_one(
     write_cloud(target, labelled)
     clock.begin(None)
     document = _label_document(model, source, target, found, labelled, clock)
-    text = json.dumps(plain(document), indent=2)
-    write_atomically(summary_path(target), lambda file: file.write(text.encode()))
+    write_text(summary_path(target), json_text(document))
     return document
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.status import Status
@@ -18,13 +16,15 @@ from rich.table import Table
 from rich.text import Text
 
 from gapcut.certificates import Callback, Certificate, Record
-from gapcut.report.tables import PairWeight, Scores
+from gapcut.files import json_text
+from gapcut.metrics import Scores
+from gapcut.report.strongest import PairWeight
 
 
 def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], object]) -> None:
     """Print ``document`` as JSON and nothing else, or what ``render`` draws."""
     if as_json:
-        print(json.dumps(plain(document), indent=2, allow_nan=False))
+        print(json_text(document))
     else:
         render(console())
 
@@ -38,23 +38,6 @@ def console() -> Console:
     """Standard output, wide enough for tables where it is no terminal."""
     width = None if sys.stdout.isatty() else 120
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=True)
-
-
-def plain(value: Any) -> Any:
-    """JSON-able form: NumPy values as Python's, NaN and infinity as null, dataclasses as objects, unknown
-    labels as text.
-    """
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Table:

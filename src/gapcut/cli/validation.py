@@ -11,11 +11,11 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
-from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import emit, percent, table
 from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
 from gapcut.machine import label_set
+from gapcut.metrics import score_graphs
 from gapcut.typing import IntArray
 
 _DEFAULTS = LearningOptions()
@@ -99,7 +99,7 @@ def _run_fold(
     models = fit_path_to_the_end(training, options, f"fold {name}", values, classes)
     for C, svm in zip(values, models, strict=True):
         seconds = svm.history_[-1].seconds if len(values) > 1 else time.monotonic() - start
-        scores = score_solutions(svm, held_out, svm.solutions(held_out))
+        scores = score_graphs(held_out, svm.predict(held_out), svm.classes_)
         rows.append(
             {
                 "fold": name,

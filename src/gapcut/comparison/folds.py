@@ -13,7 +13,7 @@ import numpy as np
 from gapcut.comparison.contenders import Contender
 from gapcut.data import GraphSet
 from gapcut.machine import Machine
-from gapcut.report.tables import Scores, score_labels
+from gapcut.metrics import Scores, score_graphs
 from gapcut.typing import IntArray
 
 Fit = Callable[[Contender, GraphSet, str], Machine]
@@ -137,12 +137,7 @@ def _run(
             start, cpu = time.monotonic(), cpu_clock()
             svm = fit(contender, training, f"{contender.name}, fold {name}")
             seconds, cpu_seconds = time.monotonic() - start, cpu_clock() - cpu
-            scores = score_labels(
-                [g.labels for g in held_out],
-                svm.predict(held_out),
-                svm.classes_,
-                [g.node_weights for g in held_out],
-            )
+            scores = score_graphs(held_out, svm.predict(held_out), svm.classes_)
         except Exception as error:  # whatever one contender does, the others get their rows
             reason = " ".join(str(error).split()) or type(error).__name__
             failure = f"fold {name}: {reason}"

@@ -11,7 +11,7 @@ import numpy as np
 from gapcut.data import GraphSet
 from gapcut.inference import MethodName, solve
 from gapcut.machine import Machine
-from gapcut.report.tables import score_labels
+from gapcut.metrics import score_graphs
 from gapcut.typing import IntArray
 
 
@@ -64,9 +64,7 @@ def _row(
                 labels.append(svm.model_.coder.decode(found.labels))
                 energies.append(found.energy)
                 optimal += found.status == "optimal"
-            scores = score_labels(
-                [g.labels for g in held_out], labels, svm.classes_, [g.node_weights for g in held_out]
-            )
+            scores = score_graphs(held_out, labels, svm.classes_)
             right += float(np.trace(scores.confusion))
             total += scores.nodes
     except Exception as error:  # the other methods still get their rows

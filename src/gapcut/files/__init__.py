@@ -1,6 +1,16 @@
-"""Files that appear whole or not at all: any bytes, and checked containers of arrays."""
+"""Files that appear whole or not at all: any bytes, JSON for programs, and checked containers of arrays."""
 
 from gapcut.files.atomic import write_atomically
 from gapcut.files.container import ModelFileError, blame, read_container, write_container
+from gapcut.files.documents import json_text, plain, write_text
 
-__all__ = ["ModelFileError", "blame", "read_container", "write_atomically", "write_container"]
+__all__ = [
+    "ModelFileError",
+    "blame",
+    "json_text",
+    "plain",
+    "read_container",
+    "write_atomically",
+    "write_container",
+    "write_text",
+]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapcut.comparison.folds import Comparison, Row
-from gapcut.report.figures import _BLUE, _GREY, _INK, _ORANGE, _plain_log_ticks, _quiet, new_figure
+from gapcut.report.figures import BLUE, GREY, INK, ORANGE, new_figure, plain_log_ticks, quiet_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy an
     figure = new_figure(10.0, 1.6 + 0.31 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, column, scale in ((left, "accuracy", 100.0), (right, "cpu_seconds", 1.0)):
-        _quiet(axes)
+        quiet_axes(axes)
         axes.grid(True, axis="x", color="#e6e6e6", linewidth=0.8)
         axes.set_axisbelow(True)
         for y, row in enumerate(rows):
@@ -31,7 +31,7 @@ def comparison_figure(comparison: Comparison, title: str = "Held-out accuracy an
     seconds = [row.mean("cpu_seconds") for row in rows if row.mean("cpu_seconds") > 0]
     if seconds:
         right.set_xscale("log")
-        _plain_log_ticks(right.xaxis, lambda value: f"{value:g}", min(seconds), max(seconds))
+        plain_log_ticks(right.xaxis, lambda value: f"{value:g}", min(seconds), max(seconds))
     figure.suptitle(title, fontsize=12)
     _legend(figure)
     return figure
@@ -42,7 +42,7 @@ def _draw(axes: Any, y: int, row: Row, column: str, scale: float) -> None:
     mean = scale * row.mean(column)
     if not np.isfinite(mean):
         place = axes.get_yaxis_transform()
-        axes.text(0.02, y, "failed", transform=place, va="center", fontsize=9, color=_INK)
+        axes.text(0.02, y, "failed", transform=place, va="center", fontsize=9, color=INK)
         return
     spread = min(
         scale * row.spread(column), 0.95 * mean
@@ -53,14 +53,14 @@ def _draw(axes: Any, y: int, row: Row, column: str, scale: float) -> None:
 
 def _colour(gap: float, status: str) -> str:
     if status == "certified":
-        return _BLUE
-    return _ORANGE if np.isfinite(gap) else _GREY
+        return BLUE
+    return ORANGE if np.isfinite(gap) else GREY
 
 
 def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
-    words = ((_BLUE, "certified"), (_ORANGE, "stopped with a proven gap"), (_GREY, "nothing proven"))
+    words = ((BLUE, "certified"), (ORANGE, "stopped with a proven gap"), (GREY, "nothing proven"))
     figure.legend(
         handles=[Line2D([], [], color=colour, marker="o", label=word) for colour, word in words],
         loc="outside lower center",

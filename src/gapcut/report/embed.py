@@ -7,12 +7,30 @@ import io
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _DPI = 110
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure with a caption: a matplotlib figure, PNG bytes, the text of an SVG, or the path of either file."""
+
+    content: Any
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """Rows of text and numbers under named columns. Floats are shown with 4 significant digits, None as a dash."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
 
 
 def data_uri(content: Any) -> str:
@@ -38,8 +56,9 @@ def data_uri(content: Any) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
-def table_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def table_html(table: PageTable) -> str:
     """A table under its title; columns of numbers are aligned right. Raises ValueError for a row of another length."""
+    title, columns, rows = table.title, table.columns, table.rows
     for i, row in enumerate(rows):
         if len(row) != len(columns):
             raise ValueError(

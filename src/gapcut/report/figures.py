@@ -13,13 +13,13 @@ import numpy as np
 
 from gapcut.certificates import Record
 from gapcut.files import write_atomically
-from gapcut.report.tables import Scores
+from gapcut.metrics import Scores
 from gapcut.typing import AnyArray, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_BLUE, _ORANGE, _GREY, _INK = (
+BLUE, ORANGE, GREY, INK = (
     "#0072b2",
     "#d55e00",
     "#8a8a8a",
@@ -61,7 +61,7 @@ def confusion_figure(scores: Scores, title: str = "Confusion matrix", counted: s
             if scores.confusion[i, j] > 0:
                 percent = f"{share[i, j]:.0%}" if share[i, j] >= 0.005 else "<1%"
                 text = f"{percent}\n{_count(scores.confusion[i, j])}"
-                colour = "white" if share[i, j] > 0.55 else _INK
+                colour = "white" if share[i, j] > 0.55 else INK
                 axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=font)
     _label_axes(axes, names, "predicted label", "true label", font + 0.5)
     counted = counted or ("node weight" if scores.weighted else "nodes")
@@ -79,7 +79,7 @@ def convergence_figure(history: Sequence[Record], title: str = "Convergence") ->
     figure = new_figure(7.5, 5.6)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     for axes in (top, bottom):
-        _quiet(axes)
+        quiet_axes(axes)
         axes.grid(True, color="#e6e6e6", linewidth=0.8)
         axes.set_axisbelow(True)
     bottom.set_xlabel("seconds")
@@ -92,18 +92,18 @@ def convergence_figure(history: Sequence[Record], title: str = "Convergence") ->
     upper = np.array([r.upper for r in records])
     lower = np.array([r.lower for r in records])
     marker = "o" if len(records) < 40 else None
-    top.fill_between(seconds, lower, upper, color=_GREY, alpha=0.18, linewidth=0, label="gap")
-    top.plot(seconds, upper, color=_ORANGE, marker=marker, markersize=3.5, label="upper bound (model)")
-    top.plot(seconds, lower, color=_BLUE, marker=marker, markersize=3.5, label="lower bound (proof)")
+    top.fill_between(seconds, lower, upper, color=GREY, alpha=0.18, linewidth=0, label="gap")
+    top.plot(seconds, upper, color=ORANGE, marker=marker, markersize=3.5, label="upper bound (model)")
+    top.plot(seconds, lower, color=BLUE, marker=marker, markersize=3.5, label="lower bound (proof)")
     _readable_scale(top, lower, upper)
     top.legend(frameon=False, fontsize=9)
     gaps = np.array([r.relative_gap for r in records])
     if (gaps > 0).any():
-        bottom.semilogy(seconds, np.where(gaps > 0, gaps, np.nan), color=_INK, marker=marker, markersize=3.5)
-        _plain_log_ticks(bottom.yaxis, _percent, gaps[gaps > 0].min(), gaps.max())
+        bottom.semilogy(seconds, np.where(gaps > 0, gaps, np.nan), color=INK, marker=marker, markersize=3.5)
+        plain_log_ticks(bottom.yaxis, _percent, gaps[gaps > 0].min(), gaps.max())
     if len(seconds) > 2 and seconds[-1] > 50 * max(seconds[0], 1e-3):
         bottom.set_xscale("log")
-        _plain_log_ticks(bottom.xaxis, lambda value: f"{value:g}", seconds.min(), seconds.max())
+        plain_log_ticks(bottom.xaxis, lambda value: f"{value:g}", seconds.min(), seconds.max())
     top.set_title(f"{title}\nrelative gap {_percent(gaps[-1])} after {seconds[-1]:.3g} s", fontsize=12)
     return figure
 
@@ -170,7 +170,7 @@ def _label_axes(axes: Any, names: list[str], x: str, y: str, font: float) -> Non
         spine.set_color("#d0d0d0")
 
 
-def _quiet(axes: Any) -> None:
+def quiet_axes(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#b0b0b0")
     axes.tick_params(color="#b0b0b0")
@@ -189,7 +189,7 @@ def _readable_scale(axes: Any, lower: FloatArray, upper: FloatArray) -> None:
         axes.set_ylim(bottom - margin, top + margin)
 
 
-def _plain_log_ticks(axis: Any, text: Callable[[float], str], low: float, high: float) -> None:
+def plain_log_ticks(axis: Any, text: Callable[[float], str], low: float, high: float) -> None:
     """Ticks of a logarithmic axis as plain numbers, at 1, 2, 5 times the powers of ten where they are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from os import PathLike
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gapcut.files import write_atomically
-from gapcut.report.embed import data_uri, table_html
+from gapcut.report.embed import PageFigure, PageTable, data_uri, table_html
 from gapcut.report.packing import MOST_POINTS, PackedScene, pack_scene, points_to_show
 from gapcut.report.scene_view import SceneView, shown_labels
 
@@ -20,23 +19,6 @@ SCENE_POINTS, PAGE_POINTS = MOST_POINTS, 1_200_000
 """Default limits: points of one scene and of a page, which keep a page under 15 MB."""
 
 _SCRIPTS = ("camera.js", "renderer.js", "scene.js", "page.js")
-
-
-@dataclass(frozen=True)
-class PageFigure:
-    """A figure with a caption: a matplotlib figure, PNG bytes, the text of an SVG, or the path of either file."""
-
-    content: Any
-    caption: str = ""
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """Rows of text and numbers under named columns. Floats are shown with 4 significant digits, None as a dash."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
 
 
 def write_page(
@@ -67,7 +49,7 @@ def write_page(
             "css": _template("page.css"),
             "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
             "viewer": _template("viewer.html") if scenes else "",
-            "tables": "".join(table_html(t.title, t.columns, t.rows) for t in tables),
+            "tables": "".join(table_html(t) for t in tables),
             "figures": _figures_html(figures),
             "data": _data_html(packed, labels) if scenes else "",
             "scripts": "".join(f"<script>\n{_template(s)}</script>\n" for s in _SCRIPTS) if scenes else "",
@@ -113,3 +95,6 @@ def _data_html(packed: Sequence[PackedScene], labels: Sequence[tuple[int, str, s
         for i, scene in enumerate(packed)
     )
     return f'<script type="application/json" id="page-data">{text}</script>\n{blobs}'
+
+
+__all__ = ["PAGE_POINTS", "SCENE_POINTS", "PageFigure", "PageTable", "write_page"]

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.estimator import StructuredSVM
-from gapcut.report.figures import confusion_figure, convergence_figure, save_figure, weights_figure
-from gapcut.report.page import PageFigure, PageTable, write_page
+from gapcut.machine import Machine
+from gapcut.metrics import Scores, confusion_scores, score_labels
+from gapcut.report.figures import save_figure
+from gapcut.report.model import draw_model
+from gapcut.report.page import PageTable, write_page
 from gapcut.report.picture import scene_figure
 from gapcut.report.scene_view import SceneView, shown_labels
-from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.typing import AnyArray, IntArray
 
@@ -43,6 +44,12 @@ class RunScene:
         values = np.where(np.isfinite(given), given, -1).astype(np.int64)
         return values if (values >= 0).any() else None
 
+    def view(self) -> SceneView:
+        """What a page shows of it."""
+        given = {"truth": self.truth, "prediction": self.cloud.labels, "segments": self.cloud.segments}
+        layers = {name: values for name, values in given.items() if values is not None}
+        return SceneView(self.cloud.name or "scene", self.cloud.xyz, layers, self.cloud.label_names)
+
 
 def read_summary(path: Path) -> dict[str, Any]:
     """The summary in a file, empty where there is none; raises ValueError for a damaged one."""
@@ -59,7 +66,7 @@ def write_report(
     folder: Path,
     title: str,
     scenes: Sequence[RunScene] = (),
-    learner: StructuredSVM | None = None,
+    model: Machine | None = None,
     class_names: Sequence[str] | None = None,
     points: int = 500_000,
     notes: Sequence[str] = (),
@@ -67,93 +74,47 @@ def write_report(
 ) -> list[str]:
     """Write ``report.html`` and PNG pictures into ``folder``; returns the paths.
 
-    ``class_names`` of the learner's classes, if they are numbers. Raises ValueError, OSError.
+    ``class_names`` of the model's classes, if they are numbers. Raises ValueError, OSError.
     """
     tell = say or (lambda line: None)
-    folder.mkdir(parents=True, exist_ok=True)
-    views = [_view(scene) for scene in scenes]
-    written: list[str] = []
-    figures: list[PageFigure] = []
-
-    def add(name: str, figure: Any, caption: str, on_page: bool = True) -> None:
-        tell(f"{name} ...")
-        save_figure(figure, folder / name)
-        written.append(str(folder / name))
-        if on_page:
-            figures.append(PageFigure(figure, caption))
-
     scores = run_scores(scenes)
-    if scores is not None:
-        add(
-            "confusion.png",
-            confusion_figure(scores, counted="points"),
-            "Points by true and by predicted label",
-        )
-    if learner is not None:
-        names = learner.classes_ if class_names is None else np.array(list(class_names), dtype=object)
-        add("convergence.png", convergence_figure(learner.history_, "Training"), "Proven bounds of training")
-        add(
-            "weights.png",
-            weights_figure(learner.pairwise_, names, learner.pipeline_.edge_names),
-            "What neighbouring labels gain from a feature of their edge",
-        )
+    tell("figures ...")
+    figures = draw_model(folder, model, scores, class_names=class_names, counted="points")
+    views = [scene.view() for scene in scenes]
     labels = shown_labels(views) if views else []
+    written = [str(figure.content) for figure in figures]
     for view in views:
         for layer in ("truth", "prediction", "errors"):
             if layer in view.layers or (layer == "errors" and {"truth", "prediction"} <= set(view.layers)):
                 stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in view.name)
-                add(f"{stem}-{layer}.png", scene_figure(view, layer, labels), "", on_page=False)
+                tell(f"{stem}-{layer}.png ...")
+                save_figure(scene_figure(view, layer, labels), folder / f"{stem}-{layer}.png")
+                written.append(str(folder / f"{stem}-{layer}.png"))
     tell("report.html ...")
     tables = [PageTable("Scenes", _SCENE_COLUMNS, [_row(s) for s in scenes])] if scenes else []
     if scores is not None:
         tables.append(_class_table(scores))
-    write_page(
-        folder / "report.html",
-        title,
-        views,
-        figures,
-        tables,
-        [*notes, *(_certificate_note(learner) if learner is not None else [])],
-        scene_points=points,
-    )
+    said = [*notes, *(_certificate_note(model) if model is not None else [])]
+    write_page(folder / "report.html", title, views, figures, tables, said, scene_points=points)
     return [str(folder / "report.html"), *written]
 
 
 def run_scores(scenes: Sequence[RunScene]) -> Scores | None:
     """Scores of all points whose true label is known, classes by name; None without any."""
-    known = [s for s in scenes if s.truth is not None and s.cloud.labels is not None]
-    if not known:
-        return None
     names: dict[int, str] = {}
-    for scene in known:
-        names |= scene.cloud.label_names
     truths: list[AnyArray] = []
     guesses: list[AnyArray] = []
-    for scene in known:
+    for scene in scenes:
         truth, labels = scene.truth, scene.cloud.labels
-        assert truth is not None
-        assert labels is not None
-        counted = truth >= 0
-        truths.append(truth[counted])
-        guesses.append(labels[counted])
-    present = sorted({int(v) for part in (*truths, *guesses) for v in np.unique(part)})
-    scores = score_labels(truths, guesses, np.array(present))
-    called = tuple(names.get(label, str(label)) for label in present)
-    classes = tuple(
-        type(c)(name, c.precision, c.recall, c.f1, c.support)
-        for c, name in zip(scores.classes, called, strict=True)
-    )
-    return Scores(called, scores.confusion, classes)
-
-
-def _view(scene: RunScene) -> SceneView:
-    cloud, truth = scene.cloud, scene.truth
-    layers = {} if truth is None else {"truth": truth}
-    if cloud.labels is not None:
-        layers["prediction"] = cloud.labels
-    if cloud.segments is not None:
-        layers["segments"] = cloud.segments
-    return SceneView(cloud.name or "scene", cloud.xyz, layers, cloud.label_names)
+        if truth is not None and labels is not None:
+            names |= scene.cloud.label_names
+            truths.append(truth[truth >= 0])
+            guesses.append(labels[truth >= 0])
+    if not truths:
+        return None
+    present = np.unique(np.concatenate([*truths, *guesses]))
+    scores = score_labels(truths, guesses, present)
+    return confusion_scores([names.get(label, str(label)) for label in present.tolist()], scores.confusion)
 
 
 def _row(scene: RunScene) -> list[object]:
@@ -186,8 +147,8 @@ def _class_table(scores: Scores) -> PageTable:
     )
 
 
-def _certificate_note(learner: StructuredSVM) -> list[str]:
-    c = learner.certificate_
+def _certificate_note(model: Machine) -> list[str]:
+    c = model.certificate_
     return [
         f"Training, {c.problem}: {c.lower:.6g} <= optimum <= model <= {c.upper:.6g}, "
         f"relative gap {100 * c.relative_gap:.3g} %, {c.status}."

@@ -1,16 +1,19 @@
-"""Rows by group: order, samples, squares. Counting instead of sorting, so that time grows as the number of rows."""
+"""Points by group: order, means, samples, squares, cubes. Counting, not sorting: time grows as the number of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from gapcut import _core
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 _FEW_CELLS = 1 << 20
 _BLOCK = 1 << 16
+_CHUNK = 500_000
 
 
 def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None) -> IntArray:
@@ -66,3 +69,42 @@ def squares(xyz: FloatArray, size: float) -> tuple[IntArray, int]:
     filled[cell] = True
     number = np.cumsum(filled, dtype=np.int64)
     return number[cell] - 1, int(number[-1])
+
+
+def segment_means(values: AnyArray, segments: AnyArray, n_segments: int) -> FloatArray:
+    """(n_segments, F) mean of the rows of ``values`` (M, F) by segment (M,), negative segments left out.
+
+    Raises ValueError for a segment without rows.
+    """
+    ids = np.asarray(segments, dtype=np.int64)
+    if ids.size and ids.max() >= n_segments:
+        raise ValueError(f"segment {ids.max()} is beyond the {n_segments} segments announced")
+    inside = np.flatnonzero(ids >= 0)
+    counts = np.bincount(ids[inside], minlength=n_segments)
+    if not counts.all():
+        raise ValueError(f"segment {int(np.argmin(counts))} has no points: leave it out of the graph")
+    columns = [
+        np.bincount(ids[inside], weights=column[inside], minlength=n_segments)
+        for column in np.asarray(values).T
+    ]
+    return np.asarray(np.stack(columns, axis=1) / counts[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Thinned:
+    """``rows`` (M,) the points kept, ascending; ``keeper`` (N,) for every point the place in ``rows`` of the nearest
+    kept one."""
+
+    rows: IntArray
+    keeper: Int32Array
+
+
+def thin(xyz: FloatArray, size: float, n_threads: int = 1) -> Thinned:
+    """One random point (always the same) of each cube of ``size`` metres."""
+    points = np.ascontiguousarray(xyz)
+    rows = np.sort(_core.voxel_sample(points, size, 0))
+    keeper = np.empty(len(points), dtype=np.int32)
+    tree = cKDTree(points[rows])
+    for i in range(0, len(points), _CHUNK):
+        keeper[i : i + _CHUNK] = tree.query(points[i : i + _CHUNK], k=1, workers=n_threads)[1]
+    return Thinned(rows, keeper)

@@ -1,16 +1,15 @@
-"""What can be said of a point from the points around it: normal, shape, height above ground, SHOT."""
+"""What can be said of a point from the points around it: normal, shape, spacing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, grey_opening
 from scipy.spatial import cKDTree
 
 from gapcut import _core
-from gapcut.scenes.shot import SHOT_SIZE, Float32Array, ShotEstimator
-from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
+from gapcut.scenes.shot import Float32Array
+from gapcut.typing import AnyArray, Int32Array
 
 SHAPE_NAMES = ("linearity", "planarity", "sphericity", "verticality")
 """Columns of :meth:`LocalShape.features`."""
@@ -105,65 +104,3 @@ def local_shape(
         return LocalShape(*_core.RadiusGrid(points, float(radius)).shape(n_threads))
     ids = nearest(points, n_threads=n_threads) if neighbours is None else neighbours
     return LocalShape(*_core.shape_of_nearest(points, np.ascontiguousarray(ids, dtype=np.int32), n_threads))
-
-
-def height_above_ground(xyz: AnyArray, cell: float = 1.0, window: float = 15.0) -> FloatArray:
-    """(N,) metres above the ground, which is estimated from the points alone.
-
-    The lowest point of each square of ``cell`` metres, empty squares filled from the nearest, opened with a square of
-    ``window`` metres: whatever stands on the ground and is narrower than that does not count as ground (Zhang et al.
-    2003). Points below come out negative.
-    """
-    points = np.asarray(xyz, dtype=np.float64)
-    if not len(points):
-        return np.empty(0)
-    at = np.floor((points[:, :2] - points[:, :2].min(axis=0)) / cell).astype(np.int64)
-    low = np.full(at.max(axis=0) + 1, np.inf)
-    np.minimum.at(low, tuple(at.T), points[:, 2])
-    empty = ~np.isfinite(low)
-    source = distance_transform_edt(empty, return_distances=False, return_indices=True)
-    low = low[tuple(source)]
-    width = max(1, round(window / cell))
-    # Slopes go on beyond the rim, or opening would cut them off there.
-    wide = np.pad(low, width, mode="reflect", reflect_type="odd")
-    ground = grey_opening(wide, size=(width, width))[width:-width, width:-width]
-    return np.asarray(points[:, 2] - ground[tuple(at.T)])
-
-
-class PointDescriber:
-    """Features of the points of one cloud, computed where asked for: a large cloud need not be described at once.
-
-    ``xyz`` (N, 3) m; ``viewpoints`` (3,) or (N, 3): where the scanner stood (for a scan ``stations[station]``),
-    normals are turned to it; without it they are turned up. ``radius`` m of SHOT, default five point spacings;
-    ``shape_radius`` m of the principal components, default half of it.
-
-    ``names``: 352 of SHOT, then ``SHAPE_NAMES`` and the height above ground in metres.
-    """
-
-    def __init__(
-        self,
-        xyz: AnyArray,
-        viewpoints: AnyArray | None = None,
-        *,
-        radius: float | None = None,
-        shape_radius: float | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        points = np.ascontiguousarray(xyz, dtype=np.float64)
-        self.n_points = len(points)
-        self.radius = 5.0 * point_spacing(points) if radius is None else float(radius)
-        shape = local_shape(points, radius=shape_radius or self.radius / 2, n_threads=n_threads)
-        seen_from = points + np.array([0.0, 0.0, 1.0]) if viewpoints is None else viewpoints
-        self.shape = shape.towards(points, seen_from)
-        self._shot = ShotEstimator(points, self.shape.normals, self.radius, n_threads=n_threads)
-        height = height_above_ground(points).astype(np.float32)
-        self._cheap = np.column_stack([self.shape.features(), height])
-        self.names = (*(f"shot {i}" for i in range(SHOT_SIZE)), *SHAPE_NAMES, "height above ground")
-
-    def values(self, at: IntArray | None = None) -> Float32Array:
-        """(M, 357) features of the points ``at``, of all without it; zeros where there is no SHOT descriptor."""
-        rows = np.arange(self.n_points) if at is None else np.asarray(at, dtype=np.int64)
-        out = np.empty((len(rows), len(self.names)), dtype=np.float32)
-        out[:, :SHOT_SIZE] = np.nan_to_num(self._shot.describe(rows).descriptors, copy=False)
-        out[:, SHOT_SIZE:] = self._cheap[rows]
-        return out

@@ -11,125 +11,169 @@ import numpy as np
 
 from gapcut.certificates import Certificate
 from gapcut.data import GraphSet
-from gapcut.estimator import StructuredSVM
+from gapcut.engines import thread_count
 from gapcut.inference import Solution
-from gapcut.report.tables import Scores, score_labels
+from gapcut.machine import Machine
+from gapcut.metrics import Scores, score_graphs
 from gapcut.scenes.bridges import CLASSES
-from gapcut.scenes.experiment.beliefs import Beliefs
-from gapcut.scenes.experiment.described import DescribedBridge
-from gapcut.scenes.experiment.graphs import bridge_graphs, edgeless, likeliest
+from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.scenes.experiment.settings import ExperimentSettings
-from gapcut.typing import FloatArray
+from gapcut.scenes.experiment.store import digest, kept
+from gapcut.scenes.labelling.forest import grow_forest, out_of_fold
+from gapcut.scenes.labelling.training import learn_weights, scan_graphs
+from gapcut.typing import FloatArray, IntArray
 
 Say = Callable[[str], None]
+_LAYOUT = 1
 
 
 @dataclass(frozen=True, eq=False)
 class FoldGraphs:
-    """Graphs to train on and to test on, and the test bridges' class distributions."""
+    """Graphs to train on and to test on; ``seconds`` that forests and graphs took."""
 
     train: list[int]
     test: list[int]
     training: GraphSet
     tests: GraphSet
-    beliefs: list[FloatArray]
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """A fold: numbers of its ``train`` and ``test`` bridges, its ``graphs``, scores by node and by point, the same
-    learner on node features alone (``node_only``), the likeliest class of the forest (``forest_only``), the
-    certificate, solutions of the test graphs, and seconds of forests (few where they were kept), training and
-    inference, on the clock and (``cpu``) of all threads together."""
+    """A fold: its ``graphs``; scores by node and by point, of the same learner on node features alone (``node_only``)
+    and of the likeliest class of the forest (``forest_only``); the ``model``; solutions of the test graphs; seconds of
+    training and inference, on the clock and (``cpu``) of all threads together."""
 
-    train: list[int]
-    test: list[int]
     graphs: FoldGraphs
     nodes: Scores
     points: Scores
     node_only: Scores
     forest_only: Scores
-    certificate: Certificate
+    model: Machine
     solutions: list[Solution]
-    model: StructuredSVM
-    forest_seconds: float
     train_seconds: float
     train_cpu_seconds: float
     test_seconds: float
     test_cpu_seconds: float
 
+    @property
+    def train(self) -> list[int]:
+        """Numbers of the training bridges."""
+        return self.graphs.train
+
+    @property
+    def test(self) -> list[int]:
+        """Numbers of the test bridges."""
+        return self.graphs.test
+
+    @property
+    def certificate(self) -> Certificate:
+        """Of the training."""
+        return self.model.certificate_
+
+
+@dataclass(frozen=True, eq=False)
+class _Distributions:
+    """Of the segments of all training bridges, then of all test bridges, (S, K)."""
+
+    values: FloatArray
+
 
 def fold_graphs(
-    bridges: Sequence[DescribedBridge],
+    bridges: Sequence[BridgeScan],
     settings: ExperimentSettings,
-    seed: int = 0,
-    jobs: int = 1,
     cache: Path | None = None,
     say: Say | None = None,
 ) -> list[FoldGraphs]:
-    """Graphs of all folds; class distributions are kept in the folder ``cache``. No forest has seen the bridge it
+    """Graphs of all folds; class distributions are kept in the folder ``cache``. No forest has seen the parts it
     describes, nor has the forest behind a training graph seen a test bridge."""
-    tell = say or (lambda line: None)
-    beliefs = Beliefs(bridges, settings, seed, jobs, cache)
     out = []
     for f, (train, test) in enumerate(settings.folds()):
-        tell(f"fold {f + 1}: growing forests")
         start = time.monotonic()
-        known, unknown = beliefs.of_fold(train, test, settings.groups())
-        training = bridge_graphs([bridges[i] for i in train], known, settings)
-        tests = bridge_graphs([bridges[i] for i in test], unknown, settings)
-        out.append(FoldGraphs(train, test, training, tests, unknown, time.monotonic() - start))
+        tell = (lambda line, f=f: say(f"fold {f + 1}: {line}")) if say else (lambda line: None)  # type: ignore[misc]
+        held = settings.held_out(train, [bridges[i].scan for i in train])
+        known = distributions(bridges, train, held, settings, cache, tell, test)
+        training = bridge_graphs([bridges[i] for i in train], known[: len(train)], settings)
+        tests = bridge_graphs([bridges[i] for i in test], known[len(train) :], settings)
+        out.append(FoldGraphs(train, test, training, tests, time.monotonic() - start))
     return out
 
 
-def run_experiment(
-    bridges: Sequence[DescribedBridge],
+def distributions(
+    bridges: Sequence[BridgeScan],
+    train: Sequence[int],
+    folds: Sequence[IntArray],
     settings: ExperimentSettings,
-    seed: int = 0,
-    jobs: int = 1,
+    cache: Path | None = None,
+    say: Say | None = None,
+    test: Sequence[int] = (),
+) -> list[FloatArray]:
+    """(S, K) class distributions of the parts of the bridges ``train`` by forests of the other ``folds`` (see
+    :func:`gapcut.scenes.labelling.forest.out_of_fold`), and of the bridges ``test`` by a forest of all of ``train``;
+    kept in the folder ``cache``."""
+    options, scans = settings.training, [bridges[i].scan for i in train]
+    asked = [bridges[i].scan for i in test]
+
+    def make() -> _Distributions:
+        found = out_of_fold(scans, folds, len(CLASSES), options, say)
+        if asked:
+            forest = grow_forest(scans, len(CLASSES), options)
+            found += [forest.of_segments(scan, thread_count(options.n_jobs)) for scan in asked]
+        return _Distributions(np.concatenate(found))
+
+    kind = (options.n_trees, options.rows, options.balance, options.least_leaf, options.seed)
+    keys = [[bridges[i].key for i in some] for some in (train, test)]
+    name = digest("forest", _LAYOUT, kind, keys, np.concatenate(folds))
+    path = None if cache is None else cache / f"forest-{name}.npz"
+    values = kept(path, _Distributions, make).values
+    ends = np.cumsum([scan.n_segments for scan in (*scans, *asked)])
+    return np.split(values, ends[:-1])
+
+
+def bridge_graphs(
+    bridges: Sequence[BridgeScan], known: Sequence[FloatArray], settings: ExperimentSettings
+) -> GraphSet:
+    """One graph a bridge with the class distributions ``known``, labels by name; node weights are points."""
+    scans, size = [b.scan for b in bridges], settings.scene.scaled(1.0)
+    return scan_graphs(scans, known, size, CLASSES, classes=np.array(CLASSES))
+
+
+def run_experiment(
+    bridges: Sequence[BridgeScan],
+    settings: ExperimentSettings,
     cache: Path | None = None,
     say: Say | None = None,
 ) -> list[FoldResult]:
     """All folds; ``say`` is told what is going on."""
-    tell = say or (lambda line: None)
+    folds = fold_graphs(bridges, settings, cache, say)
     results = []
-    folds = fold_graphs(bridges, settings, seed, jobs, cache, say)
     for f, fold in enumerate(folds):
-        tell(f"fold {f + 1} of {len(folds)}: learning")
-        results.append(_result(fold, settings, seed, jobs))
+        if say is not None:
+            say(f"fold {f + 1} of {len(folds)}: learning")
+        results.append(_result(fold, settings))
     return results
 
 
-def learner(settings: ExperimentSettings, seed: int, jobs: int) -> StructuredSVM:
-    """The estimator of the experiment: exact cuts, to a proven gap of 1 %."""
-    return StructuredSVM(C=settings.C, gap=1e-2, edge_lift=settings.edge_lift, random_state=seed, n_jobs=jobs)
-
-
-def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int) -> FoldResult:
-    training = fold.training if settings.by_points else _equal_nodes(fold.training)
+def _result(fold: FoldGraphs, settings: ExperimentSettings) -> FoldResult:
+    options, classes = settings.training, np.array(CLASSES)
+    training = _weighed(fold.training, options.weight_power)
     start = _now()
-    model = learner(settings, seed, jobs).fit(training)
+    model = learn_weights(training, CLASSES, options)
     learned = _now()
     solutions = model.solutions(fold.tests)
     solved = _now()
-    alone = learner(settings, seed, jobs).fit(edgeless(training)).predict(edgeless(fold.tests))
-    classes = np.array(CLASSES)
-    guesses = [classes[likeliest(p)] for p in fold.beliefs]
     labels = [s.labels for s in solutions]
-    truth = [g.labels for g in fold.tests]
+    equal = _weighed(fold.tests, 0.0)
+    alone = learn_weights(_edgeless(training), CLASSES, options).predict(_edgeless(fold.tests))
+    likeliest = [classes[g.node_features[:, : len(classes)].argmax(axis=1)] for g in fold.tests]
     return FoldResult(
-        train=fold.train,
-        test=fold.test,
         graphs=fold,
-        nodes=score_labels(truth, labels, classes),
-        points=score_labels(truth, labels, classes, [g.node_weights for g in fold.tests]),
-        node_only=score_labels(truth, alone, classes),
-        forest_only=score_labels(truth, guesses, classes),
-        certificate=model.certificate_,
-        solutions=solutions,
+        nodes=score_graphs(equal, labels, classes),
+        points=score_graphs(fold.tests, labels, classes),
+        node_only=score_graphs(equal, alone, classes),
+        forest_only=score_graphs(equal, likeliest, classes),
         model=model,
-        forest_seconds=fold.seconds,
+        solutions=solutions,
         train_seconds=float(learned[0] - start[0]),
         train_cpu_seconds=float(learned[1] - start[1]),
         test_seconds=float(solved[0] - learned[0]),
@@ -137,12 +181,17 @@ def _result(fold: FoldGraphs, settings: ExperimentSettings, seed: int, jobs: int
     )
 
 
-def _equal_nodes(graphs: GraphSet) -> GraphSet:
+def _weighed(graphs: GraphSet, power: float) -> GraphSet:
+    """Nodes weigh as their points to a power, all the same at 0."""
     return GraphSet(
-        (g.replace(node_weights=None) for g in graphs),
+        (g.replace(node_weights=None if power == 0 else np.asarray(g.node_weights) ** power) for g in graphs),
         node_feature_names=graphs.node_feature_names,
         edge_feature_names=graphs.edge_feature_names,
     )
+
+
+def _edgeless(graphs: GraphSet) -> GraphSet:
+    return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
 def _now() -> tuple[float, float]:

@@ -2,52 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from gapcut.features.pipeline import EdgeLift
+import numpy as np
+
+from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions
+from gapcut.scenes.labelling.settings import MEMBER_EDGES
 from gapcut.scenes.scanner import ScannerSettings
+from gapcut.typing import IntArray
+
+PAPER_EDGES = MEMBER_EDGES[:3]
+"""On top of (here "rests on"), direction consistency, perpendicularity: Li and Huber (2017), section 5."""
+
+VIEWS = {"shot": ("shot",), "shape": ("shape", "segment"), "both": ("shot", "shape", "segment")}
+"""What the forest sees of a point, by name."""
+
+PARTS = SceneSettings(
+    segments="given",
+    points=VIEWS["shot"],
+    nodes="log-odds",
+    edges=(*MEMBER_EDGES, "gap", "size ratio"),
+    voxel=0.2,
+    cell=0.2,
+    shot_radius=1.0,
+    per_segment=30,
+)
+"""Parts are the segments, the forest sees SHOT, nodes know class distributions and their log-odds."""
+
+LEARNING = TrainingOptions(
+    n_trees=50, rows=16_500, balance=1.0, least_leaf=3, class_balance=0.0, weight_power=0.0
+)
+"""Forests see 1,500 points of each class; all classes and parts cost the same."""
+
+_SHARES = 4  # of the parts, one at a time kept from a forest
+_SHOT_VOXELS, _CELL_VOXELS = 3.5, 1.6  # at least: fewer voxels hold too few points
 
 
 @dataclass(frozen=True)
 class ExperimentSettings:
     """How bridges are scanned, described, and learned from.
 
-    Parts
-        ``scanner``; ``tolerance`` m between touching parts (at least two voxels of the scan); ``per_part`` random
-        points of a part that are described; ``shot_radius`` and ``shape_radii`` m of their features; ``extra``: edge
-        features beyond the three of the paper.
-    Forests
-        ``views``: features of points, a forest each, "shot" or "shape" or both; ``n_trees``, ``per_class`` points
-        of each class, ``least_leaf`` points in a leaf.
-    Learning
-        ``C``; ``edge_lift`` as in :class:`gapcut.features.FeaturePipeline`; ``by_points``: a part costs as much as
-        it has points when it is labelled wrong, else all parts cost the same.
-    Folds
-        ``n_bridges`` in all, of which every fold tests five in a row, or, where ``train`` is given, one fold that
-        trains on the first ``train`` and tests the others.
+    ``n_bridges`` in all, of which every fold tests five in a row, or, where ``train`` is given, one fold that trains on
+    the first ``train`` and tests the others.
     """
 
     scanner: ScannerSettings = field(default_factory=ScannerSettings)
-    tolerance: float = 0.2
-    per_part: int = 30
-    shot_radius: float = 1.0
-    shape_radii: tuple[float, ...] = (0.3, 0.8, 2.0, 5.0)
-    extra: bool = True
-    views: tuple[str, ...] = ("shot",)
-    n_trees: int = 50
-    per_class: int = 1500
-    least_leaf: int = 3
-    C: float = 1.0
-    edge_lift: EdgeLift = "auto"
-    by_points: bool = False
+    scene: SceneSettings = PARTS
+    training: TrainingOptions = LEARNING
     n_bridges: int = 25
     train: int | None = None
 
     @classmethod
     def quick(cls) -> ExperimentSettings:
         """One fold: ten bridges to train, one of each type to test, coarse scans."""
-        scanner = ScannerSettings(angular_step=0.4, max_stations=8, points=60_000, spacing=12.0)
-        return cls(scanner, per_part=20, n_trees=40, per_class=1000, n_bridges=15, train=10)
+        full = cls()
+        return replace(
+            full,
+            scanner=ScannerSettings(angular_step=0.4, max_stations=8, points=60_000, spacing=12.0),
+            scene=replace(full.scene, per_segment=20),
+            training=replace(full.training, n_trees=40, rows=11_000),
+            n_bridges=15,
+            train=10,
+        )
+
+    def scene_of(self, voxel: float) -> SceneSettings:
+        """For a scan of one point a ``voxel`` (m): with enough voxels in descriptors and contacts, every length set."""
+        size = self.scene.scaled(voxel / 2).lengths
+        wide = replace(
+            self.scene,
+            voxel=max(size["voxel"], voxel),
+            cell=max(size["cell"], _CELL_VOXELS * voxel),
+            shot_radius=max(size["shot_radius"], _SHOT_VOXELS * voxel),
+        )
+        return wide.scaled(voxel / 2)
 
     def folds(self) -> list[tuple[list[int], list[int]]]:
         """Numbers of the training and of the test bridges of each fold. Raises ValueError for fewer than two."""
@@ -61,8 +89,11 @@ class ExperimentSettings:
         tests = [list(everything[i : i + 5]) for i in range(0, self.n_bridges, 5)]
         return [([i for i in everything if i not in test], test) for test in tests]
 
-    def groups(self) -> list[list[int]]:
-        """Groups of bridges of which one at a time is kept from a forest: the test bridges of every fold. None where
-        there are fewer than three folds: types that occur once must not be kept from a forest."""
-        tests = [test for _, test in self.folds()]
-        return tests if len(tests) > 2 else []
+    def held_out(self, numbers: Sequence[int], scans: Sequence[SegmentedScan]) -> list[IntArray]:
+        """Folds of the segments of training bridges ``numbers``, for their class distributions: bridges that are
+        tested together are in one; with fewer than three folds, where a type may occur once, shares of the parts."""
+        if len(self.folds()) > 2:
+            groups = sorted({i // 5 for i in numbers})
+            return [np.full(s.n_segments, groups.index(i // 5)) for i, s in zip(numbers, scans, strict=True)]
+        rng = np.random.default_rng([self.training.seed, 11])
+        return [rng.permutation(scan.n_segments) % _SHARES for scan in scans]

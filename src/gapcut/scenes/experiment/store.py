@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin, get_type_hints
 from zipfile import BadZipFile
 
 import numpy as np
 
 from gapcut.files import write_atomically
 from gapcut.scenes.bridges import Bridge
-from gapcut.scenes.scanner import Scan
 from gapcut.typing import AnyArray
 
 T = TypeVar("T")
-Arrays = Mapping[str, AnyArray]
 
 
 def digest(*parts: Any) -> str:
@@ -39,50 +38,45 @@ def bridge_digest(bridge: Bridge) -> str:
     return digest(bridge.name, *arrays, bridge.face_parts, bridge.labels)
 
 
-def kept(
-    path: Path | None, make: Callable[[], T], pack: Callable[[T], Arrays], unpack: Callable[[Arrays], T]
-) -> T:
-    """What the file at ``path`` holds; without a file (or with a damaged one) it is made and written there."""
+def kept(path: Path | None, kind: type[T], make: Callable[[], T]) -> T:
+    """The value in the file at ``path``; without a file (or with a damaged one) it is made and written there.
+
+    ``kind``: a frozen dataclass of arrays, numbers, text, tuples and dictionaries of integers, and others of its sort.
+    """
     if path is not None and path.is_file():
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                return unpack({key: arrays[key] for key in arrays})
+                return _unpacked(kind, {key: arrays[key] for key in arrays})
         except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
             pass
     made = make()
     if path is not None:
-        arrays_ = dict(pack(made))
-        write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **arrays_))
+        flat = dict(_packed(made))
+        write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **flat))
     return made
 
 
-def pack_scan(scan: Scan) -> Arrays:
-    """A scan as arrays: coordinates and intensities unchanged, numbers of parts and stations in fewer bytes."""
-    return {
-        "name": np.asarray(scan.name),
-        "xyz": scan.xyz,
-        "part": scan.part.astype(np.int32),
-        "label": scan.label.astype(np.int8),
-        "station": scan.station.astype(np.int16),
-        "intensity": scan.intensity,
-        "stations": scan.stations,
-        "voxel": np.asarray(scan.voxel),
-        "unseen": np.asarray(scan.unseen, dtype=np.int64),
-        "counts": np.asarray([scan.counts[i] for i in range(len(scan.counts))], dtype=np.int64),
-    }
+def _packed(value: Any, prefix: str = "") -> Iterator[tuple[str, AnyArray]]:
+    for f in fields(value):
+        part = getattr(value, f.name)
+        if is_dataclass(part):
+            yield from _packed(part, f"{prefix}{f.name}.")
+        elif isinstance(part, dict):
+            yield prefix + f.name, np.array(json.dumps(list(part.items())))
+        else:
+            yield prefix + f.name, np.asarray(part)
 
 
-def unpack_scan(arrays: Arrays) -> Scan:
-    """The scan of :func:`pack_scan`."""
-    return Scan(
-        name=str(arrays["name"]),
-        xyz=arrays["xyz"],
-        part=arrays["part"].astype(np.int64),
-        label=arrays["label"].astype(np.int64),
-        station=arrays["station"].astype(np.int64),
-        intensity=arrays["intensity"],
-        stations=arrays["stations"],
-        voxel=float(arrays["voxel"]),
-        unseen=tuple(int(i) for i in arrays["unseen"]),
-        counts={i: int(n) for i, n in enumerate(arrays["counts"])},
-    )
+def _unpacked(kind: type[T], arrays: Mapping[str, AnyArray], prefix: str = "") -> T:
+    values: dict[str, Any] = {}
+    for name, hint in get_type_hints(kind).items():
+        key = prefix + name
+        if is_dataclass(hint):
+            values[name] = _unpacked(hint, arrays, f"{key}.")  # type: ignore[arg-type]
+        elif get_origin(hint) is dict:
+            values[name] = dict(json.loads(str(arrays[key])))
+        elif get_origin(hint) is tuple:
+            values[name] = tuple(arrays[key].tolist())
+        else:
+            values[name] = arrays[key] if arrays[key].ndim else arrays[key].item()
+    return kind(**values)

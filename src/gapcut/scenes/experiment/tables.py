@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.report.tables import Scores, score_labels
-from gapcut.scenes.adjacency import PAPER_FEATURES
+from gapcut.metrics import Scores, confusion_scores
 from gapcut.scenes.bridges import CLASSES, TYPES
-from gapcut.scenes.experiment.described import DescribedBridge
 from gapcut.scenes.experiment.folds import FoldResult
+from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.typing import FloatArray
 
 Row = list[str]
@@ -24,6 +23,7 @@ PAPER = ("paper (other data)", 0.9007, *[None] * 7, 4680.0, None, 89.0)
 """Li and Huber 2017: their 25 bridges were never published, so 90.07 %, 1.3 h and 89 s stand beside, not above."""
 
 CLASS_COLUMNS = ("class", "precision", "recall", "parts", "recall, node-only", "most often taken for")
+_ON_TOP_OF = "rests on"
 ON_TOP_COLUMNS = ("upper part", "lower part", "weight of on top of", "smallest", "largest")
 TYPE_COLUMNS = ("type", "bridges", "parts", "parts seen", "edges", "edges a part", "points", "mean voxel")
 
@@ -51,12 +51,7 @@ def shown_rows(results: Sequence[FoldResult]) -> list[Row]:
 
 def all_scores(results: Sequence[FoldResult], which: str = "nodes") -> Scores:
     """Scores over the test bridges of all folds; ``which``: nodes, points, node_only or forest_only."""
-    confusion = np.sum([getattr(r, which).confusion for r in results], axis=0)
-    size = len(CLASSES)
-    truth, guess = np.divmod(np.arange(size * size), size)
-    seen = confusion.ravel() > 0
-    names = np.array(CLASSES)
-    return score_labels([names[truth[seen]]], [names[guess[seen]]], names, [confusion.ravel()[seen]])
+    return confusion_scores(CLASSES, np.sum([getattr(r, which).confusion for r in results], axis=0))
 
 
 def class_rows(results: Sequence[FoldResult]) -> list[Row]:
@@ -97,21 +92,21 @@ def _on_top(result: FoldResult) -> FloatArray:
     model, out = result.model, np.zeros((len(CLASSES), len(CLASSES)))
     known = [CLASSES.index(str(name)) for name in model.classes_]
     names = list(model.pipeline_.edge_names)
-    if PAPER_FEATURES[0] in names:
-        out[np.ix_(known, known)] = model.pairwise_[:, :, names.index(PAPER_FEATURES[0])]
+    if _ON_TOP_OF in names:
+        out[np.ix_(known, known)] = model.pairwise_[:, :, names.index(_ON_TOP_OF)]
     return out
 
 
-def type_rows(bridges: Sequence[DescribedBridge]) -> list[Row]:
+def type_rows(bridges: Sequence[BridgeScan]) -> list[Row]:
     """Mean sizes of the bridges of each type, then of all."""
     out = []
     for name in (*TYPES, "all"):
         some = [b for b in bridges if name == "all" or b.name.rsplit("-", 1)[0] == name]
         if some:
-            parts = float(np.mean([len(b.part) + len(b.unseen) for b in some]))
-            seen = float(np.mean([len(b.part) for b in some]))
-            edges = float(np.mean([len(b.edges) for b in some]))
-            points, voxel = np.mean([len(b.xyz) for b in some]), 100 * np.mean([b.voxel for b in some])
+            seen = float(np.mean([b.scan.n_segments for b in some]))
+            parts = seen + float(np.mean([b.unseen for b in some]))
+            edges = float(np.mean([len(b.scan.contacts.edges) for b in some]))
+            points, voxel = np.mean([len(b.scan.xyz) for b in some]), 100 * np.mean([b.voxel for b in some])
             shown = (f"{parts:.0f}", f"{seen:.0f}", f"{edges:,.0f}", f"{edges / seen:.1f}", f"{points:,.0f}")
             out.append([name, str(len(some)), *shown, f"{voxel:.1f} cm"])
     return out
@@ -137,31 +132,41 @@ def markdown_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> st
     )
 
 
-def markdown_report(bridges: Sequence[DescribedBridge], results: Sequence[FoldResult]) -> str:
-    """All tables in Markdown."""
-    scores = all_scores(results)
-    confusion = [
-        [name, *(f"{n:.0f}" for n in line)] for name, line in zip(CLASSES, scores.confusion, strict=True)
-    ]
-    tables = {
+def report_tables(
+    bridges: Sequence[BridgeScan], results: Sequence[FoldResult]
+) -> dict[str, tuple[Sequence[str], list[Row]]]:
+    """Title -> columns and rows of all tables."""
+    counts = all_scores(results).confusion
+    confusion = [[name, *(f"{n:.0f}" for n in line)] for name, line in zip(CLASSES, counts, strict=True)]
+    return {
         "Folds": (COLUMNS, shown_rows(results)),
         "Classes, all folds": (CLASS_COLUMNS, class_rows(results)),
         "Parts by true class (rows) and predicted class": (("", *CLASSES), confusion),
         "Weights of on top of, mean of the folds": (ON_TOP_COLUMNS, on_top_rows(results)),
         "Bridges": (TYPE_COLUMNS, type_rows(bridges)),
     }
+
+
+def markdown_report(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) -> str:
+    """All tables in Markdown."""
+    tables = report_tables(bridges, results)
     text = "".join(f"\n## {title}\n\n{markdown_table(*table)}" for title, table in tables.items())
     return f"# Bridges\n\n{headline(results)}\n{text}"
 
 
-def result_document(bridges: Sequence[DescribedBridge], results: Sequence[FoldResult]) -> dict[str, Any]:
+def result_document(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) -> dict[str, Any]:
     """Everything of the tables, for programs."""
     return {
         "columns": list(COLUMNS),
         "rows": rows(results),
-        "parts_unseen": {b.name: len(b.unseen) for b in bridges},
+        "parts_unseen": {b.name: b.unseen for b in bridges},
         "sizes": {
-            b.name: {"parts": len(b.part), "edges": len(b.edges), "points": len(b.xyz)} for b in bridges
+            b.name: {
+                "parts": b.scan.n_segments,
+                "edges": len(b.scan.contacts.edges),
+                "points": len(b.scan.xyz),
+            }
+            for b in bridges
         },
         "folds": [
             {
@@ -175,7 +180,7 @@ def result_document(bridges: Sequence[DescribedBridge], results: Sequence[FoldRe
                 "upper": r.certificate.upper,
                 "status": r.certificate.status,
                 "largest_test_gap": max(s.gap for s in r.solutions),
-                "forest_seconds": r.forest_seconds,
+                "forest_seconds": r.graphs.seconds,
                 "test_cpu_seconds": r.test_cpu_seconds,
                 "on_top_of": _on_top(r).tolist(),
             }

@@ -2,8 +2,8 @@
 
 from gapcut.scenes.labelling.model import LabelledScan, SceneModel
 from gapcut.scenes.labelling.scene import SegmentedScan, segment_scan
-from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.scenes.labelling.training import TrainedScenes, TrainingOptions, train_scenes
+from gapcut.scenes.labelling.settings import SceneSettings, TrainingOptions
+from gapcut.scenes.labelling.training import TrainedScenes, train_scenes
 
 __all__ = [
     "LabelledScan",

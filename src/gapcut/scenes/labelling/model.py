@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.estimator import StructuredSVM
 from gapcut.files import ModelFileError, blame, read_container, write_container
 from gapcut.inference import Solution, solve
+from gapcut.machine import Machine
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
-from gapcut.scenes.labelling.graphs import scan_distribution, scan_graph
+from gapcut.scenes.labelling.forest import TreeForest
+from gapcut.scenes.labelling.graphs import scan_graph
 from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.scenes.labelling.trees import TreeForest
 from gapcut.scenes.shot import Float32Array
 from gapcut.typing import AnyArray, Int32Array, IntArray
 from gapcut.version import __version__
@@ -74,7 +74,7 @@ class SceneModel:
     numbers: tuple[int, ...]
     names: Mapping[int, str]
     forest: TreeForest
-    learner: StructuredSVM
+    learner: Machine
     temperature: float
 
     @property
@@ -87,7 +87,8 @@ class SceneModel:
     ) -> LabelledScan:
         """Label every point, in order.
 
-        The segments' labels minimise the energy as far as ``Solution`` says; ``time_limit`` in seconds of that search.
+        The segments' labels minimise the energy as far as ``Solution`` says, by the method ``learner.inference``;
+        ``time_limit`` in seconds of that search. A point without a segment (where segments are given) has label -1.
         Confidence of a point: with all other segments' labels kept, the probability of its segment's label under
         ``exp(-energy / temperature)``, the temperature fitted on the training scans. Raises ValueError for a scan
         without a channel that the model needs.
@@ -96,20 +97,20 @@ class SceneModel:
         clock = Stopwatch(say)
         clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
         clock.begin("forest")
-        distribution = scan_distribution(scan, self.forest, n_threads)
+        distribution = self.forest.of_segments(scan, n_threads)
         clock.begin("energy")
-        graph = scan_graph(scan, distribution, self.settings.lengths["voxel"])
+        graph = scan_graph(scan, distribution, self.settings)
         energy = self.learner.energy(graph)
         clock.begin("inference")
-        solution = solve(energy, method="auto", time_limit=time_limit)
+        solution = solve(energy, method=self.learner.inference, time_limit=time_limit)
         clock.begin("confidence")
         chances = label_probabilities(flip_energies(energy, solution.labels), self.temperature)
         sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
         labels = np.asarray(self.numbers, dtype=np.int64)[solution.labels]
         clock.begin(None)
         return LabelledScan(
-            labels=labels[scan.point_segment],
-            confidence=sure[scan.point_segment],
+            labels=np.append(labels, NO_LABEL)[scan.point_segment],  # the last is that of segment -1
+            confidence=np.append(sure, np.float32(1.0))[scan.point_segment],
             segments=scan.point_segment,
             solution=solution,
             n_segments=scan.n_segments,
@@ -190,7 +191,7 @@ def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[s
         numbers=tuple(number for number, _ in labels),
         names=dict(labels),
         forest=TreeForest.from_arrays(part(_FOREST), int(document["features"])),
-        learner=StructuredSVM.from_state(part(_LEARNER), document["learner"]),
+        learner=Machine.from_state(part(_LEARNER), document["learner"]),
         temperature=float(document["temperature"]),
     )
     known = len(labels)

@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gapcut.scenes.clouds import PointCloud
-from gapcut.scenes.forest import segment_means
-from gapcut.scenes.groups import spread_sample
-from gapcut.scenes.labelling.contacts import Contacts, find_contacts
-from gapcut.scenes.labelling.relations import SegmentTable, describe_segments
+from gapcut.scenes.groups import segment_means, spread_sample, thin
+from gapcut.scenes.labelling.segments import Contacts, SegmentTable, describe_segments, find_contacts
 from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.scenes.labelling.surroundings import columns, feature_names, ground_heights, shapes_at_scale
-from gapcut.scenes.labelling.thinning import thin
+from gapcut.scenes.labelling.surroundings import ground_heights, point_features
 from gapcut.scenes.regions import grow_regions
 from gapcut.scenes.shot import Float32Array
-from gapcut.typing import BoolArray, FloatArray, Int32Array, IntArray
+from gapcut.typing import FloatArray, Int32Array, IntArray
 
 Say = Callable[[str], None]
 CHANNELS = {"intensity": ("intensity",), "colour": ("red", "green", "blue")}
@@ -48,12 +45,13 @@ class Stopwatch:
 
 @dataclass(frozen=True, eq=False)
 class SegmentedScan:
-    """A scan of N points, M of them kept, in S segments.
+    """A scan of N points, M of them worked with, in S segments (-1: in none, surroundings only).
 
     ``point_segment`` (N,) segment of every point; ``xyz`` (M, 3), ``segment`` (M,) and ``kept`` (M,) rows of the scan;
-    ``sample`` (R,) places among the kept points that are described, ``values`` (R, F) their features named by
-    :func:`point_feature_names`; ``table`` segment features; ``contacts``; ``channels`` (S, C) mean intensity and
-    colour, in [0, 1]; ``labels`` (N,) codes of the labels, -1 where unknown.
+    ``sample`` (R,) places among the M points that are described, ``values`` (R, F) their features
+    (:func:`gapcut.scenes.labelling.surroundings.point_features`); ``table`` segment features; ``contacts``;
+    ``channels`` (S, C) mean intensity and colour, in [0, 1]; ``labels`` (N,) codes of the labels, -1 where unknown;
+    ``segment_seen``: whether the forest sees the features of a point's segment too.
     """
 
     name: str
@@ -67,6 +65,7 @@ class SegmentedScan:
     contacts: Contacts
     channels: FloatArray
     labels: IntArray
+    segment_seen: bool = True
     seconds: dict[str, float] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
@@ -77,18 +76,26 @@ class SegmentedScan:
     @property
     def size(self) -> IntArray:
         """(S,) points of each segment, of all points."""
-        return np.bincount(self.point_segment, minlength=self.n_segments)
+        inside = self.point_segment[self.point_segment >= 0]
+        return np.bincount(inside, minlength=self.n_segments)
 
-    def label_counts(self, n_classes: int, count: BoolArray | None = None) -> IntArray:
-        """(S, K) labelled points of each segment by class; ``count`` (N,) leaves out the others."""
-        known = self.labels >= 0 if count is None else (self.labels >= 0) & count
+    @property
+    def sample_segment(self) -> IntArray:
+        """(R,) segments of the described points."""
+        return self.segment[self.sample]
+
+    def label_counts(self, n_classes: int) -> IntArray:
+        """(S, K) labelled points of each segment by class."""
+        known = (self.labels >= 0) & (self.point_segment >= 0)
         flat = self.point_segment[known].astype(np.int64) * n_classes + self.labels[known]
         return np.bincount(flat, minlength=self.n_segments * n_classes).reshape(-1, n_classes)
 
     def forest_rows(self, at: IntArray | None = None) -> Float32Array:
-        """(R, F + segment features) what the forest sees of the sampled points (or of ``at`` among them)."""
+        """(R, F or more) what the forest sees of the described points (or of ``at`` among them)."""
         values = self.values if at is None else self.values[at]
-        owner = self.segment[self.sample if at is None else self.sample[at]]
+        if not self.segment_seen:
+            return values
+        owner = self.sample_segment if at is None else self.sample_segment[at]
         own = np.column_stack([self.table.values, self.channels]).astype(np.float32)
         return np.column_stack([values, own[owner]])
 
@@ -100,43 +107,46 @@ def segment_scan(
     codes: IntArray | None = None,
     n_threads: int = 1,
     say: Say | None = None,
+    viewpoints: FloatArray | None = None,
 ) -> SegmentedScan:
-    """Thin, segment, describe and connect a scan.
+    """Thin and segment a scan (or take the segments it carries), describe and connect the segments.
 
     ``settings`` with every length set; ``channels`` of ``CHANNELS`` that the scan must have (ValueError if not);
-    ``codes`` (N,) labels as 0 .. K-1 or -1.
+    ``codes`` (N,) labels as 0 .. K-1 or -1; ``viewpoints`` (N, 3) where the points were seen from, for normals.
     """
     size, clock = settings.lengths, Stopwatch(say)
     extra = channel_values(cloud, channels)
-    clock.begin("thinning")
-    local = cloud.local
-    thinned = thin(local, size["voxel"], n_threads)
-    xyz = np.ascontiguousarray(local[thinned.rows])
-    extra = extra[thinned.rows]
-    del local
-    clock.begin("segments")
-    regions = grow_regions(xyz, settings.regions, n_threads=n_threads)
-    segment, n = regions.segments, regions.n_segments
-    clock.begin("ground and columns")
+    if settings.segments == "given":
+        clock.begin("segments")
+        rows, xyz = np.arange(cloud.n_points), cloud.local
+        segment = point_segment = given_segments(cloud)
+    else:
+        clock.begin("thinning")
+        local = cloud.local
+        thinned = thin(local, size["voxel"], n_threads)
+        rows, xyz = thinned.rows, np.ascontiguousarray(local[thinned.rows])
+        del local
+        clock.begin("segments")
+        segment = grow_regions(xyz, settings.regions, n_threads=n_threads).segments
+        point_segment = segment[thinned.keeper]
+    n, inside = int(segment.max()) + 1, np.flatnonzero(segment >= 0)
+    extra = extra[rows]
+    clock.begin("ground")
     height = ground_heights(xyz, size["ground_cell"], size["ground_window"])
-    sample = spread_sample(segment, n, settings.per_segment, np.random.default_rng(0))
-    column = columns(xyz, height, 8.0 * size["voxel"], sample)
     clock.begin("point features")
-    scales = [
-        shapes_at_scale(xyz, sample, scale * size["voxel"], settings.neighbours, n_threads)
-        for scale in settings.scales
-    ]
-    values = np.column_stack([*scales, column, extra[sample].astype(np.float32)])
+    sample = inside[spread_sample(segment[inside], n, settings.per_segment, np.random.default_rng(0))]
+    values = point_features(xyz, height, sample, settings, extra, viewpoints, n_threads)
     clock.begin("segment features")
-    table = describe_segments(xyz, height, segment, n, size["voxel"])
+    solid, owner = xyz[inside], segment[inside]
+    table = describe_segments(solid, height[inside], owner, n, size["voxel"])
     means = segment_means(extra, segment, n) if extra.shape[1] else np.zeros((n, 0))
     clock.begin("contacts")
-    contacts = find_contacts(xyz, segment, size["cell"])
+    contacts = find_contacts(solid, owner, size["cell"])
     clock.begin(None)
     return SegmentedScan(
         name=cloud.name or "scan",
-        point_segment=segment[thinned.keeper].astype(np.int32),
-        kept=thinned.rows,
+        point_segment=point_segment.astype(np.int32),
+        kept=rows,
         xyz=xyz,
         segment=segment,
         sample=sample,
@@ -145,9 +155,23 @@ def segment_scan(
         contacts=contacts,
         channels=means,
         labels=np.full(cloud.n_points, -1) if codes is None else codes,
+        segment_seen="segment" in settings.points,
         seconds=clock.seconds,
         cpu_seconds=clock.cpu,
     )
+
+
+def given_segments(cloud: PointCloud) -> IntArray:
+    """(N,) the segments that a scan carries, renumbered from 0 without gaps in order of their numbers, -1 for none.
+
+    Raises ValueError for a scan without segments.
+    """
+    if cloud.segments is None or not (cloud.segments >= 0).any():
+        raise ValueError(f"{cloud.name or 'the scan'} carries no segments, but the model takes them as given")
+    number = np.full(cloud.n_points, -1)
+    inside = cloud.segments >= 0
+    number[inside] = np.unique(cloud.segments[inside], return_inverse=True)[1]
+    return number
 
 
 def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
@@ -169,8 +193,3 @@ def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
         else:
             columns.append(given / 255.0)
     return np.concatenate(columns, axis=1) if columns else np.zeros((cloud.n_points, 0))
-
-
-def point_feature_names(settings: SceneSettings, channels: Sequence[str]) -> tuple[str, ...]:
-    """Names of the columns of :attr:`SegmentedScan.values`."""
-    return feature_names(settings.scales, [name for channel in channels for name in CHANNELS[channel]])

@@ -1,4 +1,4 @@
-"""The sizes that a scene is cut up and measured with: all derived from one length, the voxel."""
+"""How scans become graphs, and how a model is learned from them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,29 @@ from gapcut.scenes.points import point_spacing
 from gapcut.scenes.regions import RegionSettings
 from gapcut.typing import FloatArray
 
+GENERAL_EDGES = (
+    *("contact length", "contact share", "on top of", "below", "beside", "gap"),
+    *("parallel", "perpendicular", "coplanar", "higher", "lower", "size ratio", "similarity"),
+)
+"""What is known of every pair of segments that touch."""
+
+MEMBER_EDGES = (
+    *("rests on", "direction consistency", "perpendicularity"),
+    *("over", "under", "alignment", "normal consistency"),
+)
+"""More about pairs of whole members, such as beams; the first three are those of Li and Huber (2017), section 5."""
+
 
 @dataclass(frozen=True)
 class SceneSettings:
-    """How scans become graphs. Lengths are metres; None is derived by :meth:`scaled`.
+    """How scans become graphs; saved with the model. Lengths are metres; None is derived by :meth:`scaled`.
+
+    - ``segments``: "grown" from the points, or "given": those that scans carry (true parts, say), where points without
+      a segment are surroundings only and nothing is thinned;
+    - ``points``: what the forest sees of a point: its "shape" at several scales with height and channels, the features
+      of its "segment", its "shot" descriptor;
+    - ``nodes``: what nodes know beside the class distribution: features of the "segment", or its "log-odds";
+    - ``edges``: names of the edge features, of :data:`gapcut.scenes.labelling.graphs.EDGE_FEATURES`;
 
     - ``voxel``: one point a voxel is worked with (all points get labels), default twice the point spacing;
     - ``angle`` degrees, ``offset``, ``extent``, ``least``: of region growing
@@ -21,8 +40,14 @@ class SceneSettings:
     - ``cell``: segments with points in one cube of this size or in touching ones are neighbours, default 2.5 voxels;
     - ``ground_cell``, ``ground_window``: of the ground below the points, default 10 and 200 voxels;
     - ``neighbours``: points of a neighbourhood whose shape is taken, at each of ``scales`` (multiples of the voxel);
+    - ``shot_radius``: of the descriptor, default 5 voxels;
     - ``per_segment``: points of a segment that the forest looks at.
     """
+
+    segments: str = "grown"
+    points: tuple[str, ...] = ("shape", "segment")
+    nodes: str = "segment"
+    edges: tuple[str, ...] = GENERAL_EDGES
 
     voxel: float | None = None
     angle: float = 15.0
@@ -34,14 +59,20 @@ class SceneSettings:
     ground_window: float | None = None
     neighbours: int = 16
     scales: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    shot_radius: float | None = None
     per_segment: int = 32
 
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
             for part in value if isinstance(value, tuple) else (value,):
-                if part is not None and not (part > 0 and math.isfinite(part)):
+                known = _CHOICES.get(f.name)
+                if known is not None and part not in known:
+                    raise ValueError(f"scene setting {f.name}={part!r}: use {', '.join(known)}")
+                if known is None and part is not None and not (part > 0 and math.isfinite(part)):
                     raise ValueError(f"scene setting {f.name}={value} must be positive")
+        if not self.points or not self.edges:
+            raise ValueError("scenes need at least one kind of point feature and one edge feature")
         if self.neighbours < 4 or not self.scales or list(self.scales) != sorted(set(self.scales)):
             raise ValueError("scenes need at least 4 neighbours and one ascending scale")
 
@@ -54,6 +85,7 @@ class SceneSettings:
             "cell": 2.5 * voxel,
             "ground_cell": 10.0 * voxel,
             "ground_window": 200.0 * voxel,
+            "shot_radius": 5.0 * voxel,
         }
         given = {key: value for key, value in asdict(self).items() if value is not None}
         return SceneSettings(**{**default, **given, "voxel": voxel})
@@ -86,12 +118,44 @@ class SceneSettings:
 
     def to_state(self) -> dict[str, Any]:
         """JSON-able."""
-        return {**asdict(self), "scales": list(self.scales)}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> SceneSettings:
         """Back from JSON. Raises TypeError, ValueError for anything else."""
-        return cls(**{**state, "scales": tuple(float(s) for s in state["scales"])})
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in state.items()}
+        return cls(**values)
 
 
-_LENGTHS = ("voxel", "offset", "extent", "cell", "ground_cell", "ground_window")
+_LENGTHS = ("voxel", "offset", "extent", "cell", "ground_cell", "ground_window", "shot_radius")
+_CHOICES = {
+    "segments": ("grown", "given"),
+    "points": ("shape", "segment", "shot"),
+    "nodes": ("segment", "log-odds"),
+    "edges": (*GENERAL_EDGES, *MEMBER_EDGES),
+}
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
+    m to the power ``1 - balance`` (0: as they come, 1: all classes alike), ``least_leaf`` points a leaf; ``folds`` that
+    the class distributions of the training scans are made in; ``C`` and ``gap`` of the learner; ``class_balance``:
+    classes weigh in the loss as their points to the power ``-class_balance``; ``weight_power``: segments weigh as
+    their points to this power; ``channels`` to use (None: intensity and colour, each if every scan has it)."""
+
+    n_trees: int = 60
+    rows: int = 60_000
+    balance: float = 0.5
+    least_leaf: int = 2
+    folds: int = 5
+    C: float = 1.0
+    gap: float = 1e-2
+    class_balance: float = 0.25
+    weight_power: float = 0.5
+    channels: tuple[str, ...] | None = None
+    time_limit: float | None = None
+    seed: int = 0
+    n_jobs: int | None = 1

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.ndimage import distance_transform_edt, grey_opening
 from scipy.spatial import cKDTree
 
 from gapcut import _core
 from gapcut.scenes.groups import group_order, squares
-from gapcut.scenes.shot import Float32Array
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.scenes.labelling.settings import SceneSettings
+from gapcut.scenes.points import local_shape
+from gapcut.scenes.shot import Float32Array, ShotEstimator
+from gapcut.typing import FloatArray, IntArray
 
 SCALE_FEATURES = (
     *("linearity", "planarity", "verticality", "uprightness"),
@@ -68,9 +68,11 @@ def _shape(centre: FloatArray, around: FloatArray, size: float) -> FloatArray:
 
 
 def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
-    """(N,) metres above the ground, at least 0: see :func:`gapcut.scenes.points.height_above_ground`.
+    """(N,) metres above the ground, at least 0; the ground is estimated from the points alone.
 
-    Squares become wider where the extent of the points would need more than 4 million of them.
+    The lowest point of each square of ``cell`` metres, empty squares filled from the nearest, opened with a square of
+    ``window`` metres: whatever stands on the ground and is narrower than that does not count as ground (Zhang et al.
+    2003). Squares become wider where the extent of the points would need more than 4 million of them.
     """
     low = xyz[:, :2].min(axis=0)
     extent = xyz[:, :2].max(axis=0) - low
@@ -116,15 +118,38 @@ def columns(xyz: FloatArray, height: FloatArray, size: float, at: IntArray) -> F
     return np.column_stack(out).astype(np.float32)
 
 
-def feature_names(scales: Sequence[float], extra: Sequence[str] = ()) -> tuple[str, ...]:
-    """Names of the columns of point features, in order."""
-    return (
-        *(f"{name} at {scale:g} voxels" for scale in scales for name in SCALE_FEATURES),
-        *COLUMN_FEATURES,
-        *extra,
-    )
+def shot_values(
+    xyz: FloatArray,
+    at: IntArray,
+    radius: float,
+    least: float,
+    viewpoints: FloatArray | None = None,
+    n_threads: int = 1,
+) -> Float32Array:
+    """(M, 352) SHOT of the points ``at``, zeros where there is no descriptor. Normals are of half the radius, of
+    ``least`` metres at least, turned to where the points were seen from (``viewpoints`` (N, 3)), or up."""
+    seen_from = xyz + np.array([0.0, 0.0, 1.0]) if viewpoints is None else viewpoints
+    shape = local_shape(xyz, radius=max(radius / 2, least), n_threads=n_threads)
+    normals = shape.towards(xyz, seen_from).normals
+    found = ShotEstimator(xyz, normals, radius, n_threads=n_threads).describe(at).descriptors
+    return np.nan_to_num(found)
 
 
-def finite32(values: AnyArray) -> Float32Array:
-    """As float32, which the forest splits on."""
-    return np.ascontiguousarray(values, dtype=np.float32)
+def point_features(
+    xyz: FloatArray,
+    height: FloatArray,
+    at: IntArray,
+    settings: SceneSettings,
+    channels: FloatArray,
+    viewpoints: FloatArray | None = None,
+    n_threads: int = 1,
+) -> Float32Array:
+    """(M, F) what ``settings.points`` says of the points ``at``, apart from the features of their segments."""
+    size, parts = settings.lengths, [np.empty((len(at), 0), dtype=np.float32)]
+    if "shape" in settings.points:
+        for scale in settings.scales:
+            parts.append(shapes_at_scale(xyz, at, scale * size["voxel"], settings.neighbours, n_threads))
+        parts += [columns(xyz, height, 8.0 * size["voxel"], at), channels[at].astype(np.float32)]
+    if "shot" in settings.points:
+        parts.append(shot_values(xyz, at, size["shot_radius"], 2.5 * size["voxel"], viewpoints, n_threads))
+    return np.concatenate(parts, axis=1)

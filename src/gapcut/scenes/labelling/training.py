@@ -4,47 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 
-from gapcut.certificates import Callback
 from gapcut.data import GraphSet
 from gapcut.engines import thread_count
-from gapcut.estimator import StructuredSVM
+from gapcut.machine import Machine
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
-from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_distribution, scan_graph
+from gapcut.scenes.labelling.forest import grow_forest, out_of_fold
+from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_graph
 from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
-from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.scenes.labelling.trees import TreeForest
-from gapcut.typing import FloatArray, IntArray
+from gapcut.scenes.labelling.settings import SceneSettings, TrainingOptions
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _LOOSE = 0.04
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
-    m to the power ``1 - balance`` (0: as they come, 1: all classes alike), ``least_leaf`` points a leaf; ``folds`` that
-    the class distributions of the training scans are made in; ``C`` and ``gap`` of the learner; ``class_balance``:
-    classes weigh in the loss as their points to the power ``-class_balance``; ``weight_power``: segments weigh as
-    their points to this power; ``channels`` to use (None: intensity and colour, each if every scan has it)."""
-
-    n_trees: int = 60
-    rows: int = 60_000
-    balance: float = 0.5
-    least_leaf: int = 2
-    folds: int = 5
-    C: float = 1.0
-    gap: float = 1e-2
-    class_balance: float = 0.25
-    weight_power: float = 0.5
-    channels: tuple[str, ...] | None = None
-    time_limit: float | None = None
-    seed: int = 0
-    n_jobs: int | None = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +39,6 @@ def train_scenes(
     settings: SceneSettings | None = None,
     options: TrainingOptions | None = None,
     say: Say | None = None,
-    callback: Callback | None = None,
 ) -> TrainedScenes:
     """Learn to label from labelled scans.
 
@@ -84,13 +59,13 @@ def train_scenes(
         tell(f"scan {i + 1} of {len(clouds)}: segments and features")
         scans.append(segment_scan(cloud, sizes, channels, label_codes(cloud, numbers), threads))
     clock.begin("forests")
-    held = held_out_distributions(scans, len(numbers), wanted, tell)
+    held = out_of_fold(scans, scan_folds(scans, wanted.folds), len(numbers), wanted, tell)
     tell("forest of all scans")
     forest = grow_forest(scans, len(numbers), wanted)
     clock.begin("learning")
     tell("learning")
-    graphs = training_graphs(scans, held, sizes.lengths["voxel"], list(names.values()), channels, wanted)
-    svm = learn_weights(graphs, len(numbers), wanted, callback)
+    graphs = scan_graphs(scans, held, sizes, list(names.values()), channels, wanted.weight_power)
+    learner = learn_weights(graphs, range(len(numbers)), wanted)
     clock.begin("temperature")
     model = SceneModel(
         settings=sizes,
@@ -98,7 +73,7 @@ def train_scenes(
         numbers=tuple(numbers),
         names=names,
         forest=forest,
-        learner=svm,
+        learner=learner,
         temperature=held_out_temperature(graphs, len(numbers), wanted, tell),
     )
     clock.begin(None)
@@ -149,100 +124,59 @@ def cut_scan(cloud: PointCloud, parts: int) -> list[PointCloud]:
     return [s.replace(name=f"{cloud.name or 'scan'}, part {i + 1}") for i, s in enumerate(slabs)]
 
 
-def grow_forest(scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions) -> TreeForest:
-    """A forest on sampled, labelled points of the scans."""
-    rng = np.random.default_rng(options.seed)
-    usable, codes = [], []
-    for scan in scans:
-        code = scan.labels[scan.kept[scan.sample]]
-        rows = np.flatnonzero(code >= 0)
-        usable.append(rows)
-        codes.append(code[rows])
-    counts = np.bincount(np.concatenate(codes), minlength=n_classes)
-    if np.count_nonzero(counts) == 0:
-        raise ValueError("no labelled point is left to grow the forest on")
-    chance = drawing_chances(counts, options.rows, options.balance)
-    x, y = [], []
-    for scan, rows, code in zip(scans, usable, codes, strict=True):
-        drawn = rng.random(len(rows)) < chance[code]
-        x.append(scan.forest_rows(rows[drawn]))
-        y.append(code[drawn])
-    forest = RandomForestClassifier(
-        n_estimators=options.n_trees,
-        min_samples_leaf=options.least_leaf,
-        random_state=options.seed,
-        n_jobs=options.n_jobs,
-    ).fit(np.concatenate(x), np.concatenate(y))
-    return TreeForest.of_sklearn(forest, n_classes)
-
-
-def drawing_chances(counts: IntArray, rows: float, balance: float) -> FloatArray:
-    """(K,) chance of a point of each class to be drawn: see ``TrainingOptions``."""
-    wanted = counts.astype(np.float64) ** (1.0 - balance) * (counts > 0)
-    return np.asarray(np.minimum(1.0, rows * wanted / wanted.sum() / np.maximum(counts, 1)))
-
-
-def held_out_distributions(
-    scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions, say: Say
-) -> list[FloatArray]:
-    """(S, K) class distributions of every scan's segments by forests that have not seen the scan.
-
-    A forest is sure of points it was grown on: learned from those, edges would count for little.
-    """
-    folds = min(options.folds, len(scans))
-    if folds < 2:
+def scan_folds(scans: Sequence[SegmentedScan], folds: int) -> list[IntArray]:
+    """Folds of whole scans, taken in turn. Raises ValueError for fewer than two scans."""
+    n = min(folds, len(scans))
+    if n < 2:
         raise ValueError("one small scan is too little to learn from: give several scans, or a larger one")
-    out = [np.empty((0, n_classes))] * len(scans)
-    for f in range(folds):
-        say(f"forest {f + 1} of {folds} for held-out scans")
-        forest = grow_forest([s for i, s in enumerate(scans) if i % folds != f], n_classes, options)
-        for i in range(f, len(scans), folds):
-            out[i] = scan_distribution(scans[i], forest, thread_count(options.n_jobs))
-    return out
+    return [np.full(scan.n_segments, i % n) for i, scan in enumerate(scans)]
 
 
-def training_graphs(
+def scan_graphs(
     scans: Sequence[SegmentedScan],
     distributions: Sequence[FloatArray],
-    voxel: float,
+    settings: SceneSettings,
     class_names: Sequence[str],
-    channels: Sequence[str],
-    options: TrainingOptions,
+    channels: Sequence[str] = (),
+    weight_power: float = 1.0,
+    classes: AnyArray | None = None,
 ) -> GraphSet:
-    """Graphs with the distributions given."""
+    """Graphs of scans with the class distributions given; see :func:`gapcut.scenes.labelling.graphs.scan_graph`."""
     return GraphSet(
-        (scan_graph(s, p, voxel, options.weight_power) for s, p in zip(scans, distributions, strict=True)),
-        node_feature_names=node_names(class_names, channels),
-        edge_feature_names=edge_names(channels),
+        (
+            scan_graph(scan, p, settings, weight_power, classes)
+            for scan, p in zip(scans, distributions, strict=True)
+        ),
+        node_feature_names=node_names(class_names, channels, settings),
+        edge_feature_names=edge_names(channels, settings),
     )
 
 
-def learn_weights(
-    graphs: GraphSet, n_classes: int, options: TrainingOptions, callback: Callback | None = None
-) -> StructuredSVM:
-    """The certified learner on these graphs."""
-    return StructuredSVM(
+def learn_weights(graphs: GraphSet, classes: Sequence[Any], options: TrainingOptions) -> Machine:
+    """The certified learner on these graphs, whose labels are among ``classes``."""
+    return Machine(
         C=options.C,
         gap=options.gap,
-        classes=list(range(n_classes)),
-        class_weight=_class_weights(graphs, n_classes, options.class_balance),
+        classes=list(classes),
+        class_weight=_class_weights(graphs, classes, options.class_balance),
         time_limit=options.time_limit,
         n_jobs=options.n_jobs,
         random_state=options.seed,
-        callback=callback,
     ).fit(graphs)
 
 
-def _class_weights(graphs: GraphSet, n_classes: int, power: float) -> dict[int, float]:
+def _class_weights(graphs: GraphSet, classes: Sequence[Any], power: float) -> dict[Any, float]:
     """Mean 1 over classes that occur."""
-    total = np.zeros(n_classes)
+    place = {label: k for k, label in enumerate(classes)}
+    total = np.zeros(len(place))
     for g in graphs:
-        known = g.labelled
-        if g.labels is not None and g.node_weights is not None:
-            total += np.bincount(g.labels[known].astype(np.int64), g.node_weights[known], n_classes)
+        if g.labels is not None:
+            codes = np.array([place[label] for label in g.labels[g.labelled].tolist()], dtype=np.int64)
+            weights = None if g.node_weights is None else g.node_weights[g.labelled]
+            total += np.bincount(codes, weights, len(place))
     weight = np.where(total > 0, np.maximum(total, 1.0) ** -power, 0.0)
     weight /= weight[total > 0].mean()
-    return {k: float(w) if total[k] > 0 else 1.0 for k, w in enumerate(weight)}
+    return {label: float(weight[k]) if total[k] > 0 else 1.0 for label, k in place.items()}
 
 
 def _channels(clouds: Sequence[PointCloud], wanted: Sequence[str] | None) -> tuple[str, ...]:
@@ -266,7 +200,9 @@ def held_out_temperature(graphs: GraphSet, n_classes: int, options: TrainingOpti
     flips, truth, weights = [], [], []
     for f in range(folds):
         say(f"temperature: weights {f + 1} of {folds} for held-out scans")
-        svm = learn_weights(graphs[[i for i in range(len(graphs)) if i % folds != f]], n_classes, loose)
+        svm = learn_weights(
+            graphs[[i for i in range(len(graphs)) if i % folds != f]], range(n_classes), loose
+        )
         for g in graphs[[i for i in range(len(graphs)) if i % folds == f]]:
             energy = svm.energy(g)
             flips.append(flip_energies(energy, np.asarray(svm.solutions([g])[0].labels, dtype=np.int64)))

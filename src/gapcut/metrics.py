@@ -1,12 +1,13 @@
-"""Scores of a labeling as plain data: what tables and figures are made of."""
+"""Scores of labelings: accuracy, precision, recall and F1 of every class, their means, and the confusion matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut.data import Graph
 from gapcut.model.labels import UNKNOWN, UNLABELLED, LabelCoder
 from gapcut.typing import AnyArray, FloatArray
 
@@ -49,14 +50,17 @@ class Scores:
 
     @property
     def macro_precision(self) -> float:
+        """Mean precision of the classes that occur, each counting the same; NaN where none does."""
         return self._macro([c.precision for c in self.classes])
 
     @property
     def macro_recall(self) -> float:
+        """Mean recall of the classes that occur."""
         return self._macro([c.recall for c in self.classes])
 
     @property
     def macro_f1(self) -> float:
+        """Mean F1 of the classes that occur."""
         return self._macro([c.f1 for c in self.classes])
 
     def _macro(self, values: list[float]) -> float:
@@ -86,9 +90,20 @@ def score_labels(
         weight = np.ones(len(given)) if node_weights is None else np.asarray(node_weights, dtype=np.float64)
         seen = rows != UNLABELLED
         np.add.at(confusion, (rows[seen], columns[seen]), weight[seen])
-    per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(coder.classes.tolist()))
     weighted = weights is not None and any(w is not None for w in weights)
-    return Scores(tuple(coder.classes.tolist()), confusion, per_class, weighted)
+    return confusion_scores(coder.classes.tolist(), confusion, weighted)
+
+
+def confusion_scores(labels: Sequence[object], confusion: FloatArray, weighted: bool = False) -> Scores:
+    """Scores from a confusion matrix (L, L) of ``labels`` in that order, such as a sum of several."""
+    per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(labels))
+    return Scores(tuple(labels), confusion, per_class, weighted)
+
+
+def score_graphs(graphs: Iterable[Graph], predicted: Sequence[AnyArray], classes: AnyArray) -> Scores:
+    """Scores of labelings of graphs against the graphs' own labels, by their node weights; see :func:`score_labels`."""
+    pairs = [(g.labels, g.node_weights) for g in graphs]
+    return score_labels([y for y, _ in pairs], predicted, classes, [w for _, w in pairs])
 
 
 def _with_unknown_labels(coder: LabelCoder, truth: Sequence[AnyArray | None]) -> LabelCoder:
@@ -113,48 +128,4 @@ def _class_score(label: object, confusion: FloatArray, k: int) -> ClassScore:
     )
 
 
-@dataclass(frozen=True)
-class PairWeight:
-    """One pairwise weight: how much an edge's ``feature`` speaks for the labels ``tail`` -> ``head``."""
-
-    tail: object
-    head: object
-    feature: str
-    weight: float
-
-
-def strongest_pairs(
-    pairwise: FloatArray, classes: AnyArray, edge_names: Sequence[str], count: int
-) -> list[PairWeight]:
-    """The ``count`` pairwise weights of largest absolute value, strongest first, zeros left out."""
-    order = np.argsort(-np.abs(pairwise), axis=None, kind="stable")[:count]
-    labels = classes.tolist()
-    rows = []
-    for flat in order:
-        k, m, d = (int(i) for i in np.unravel_index(flat, pairwise.shape))
-        if pairwise[k, m, d] != 0.0:
-            rows.append(PairWeight(labels[k], labels[m], edge_names[d], float(pairwise[k, m, d])))
-    return rows
-
-
-@dataclass(frozen=True)
-class TupleWeight:
-    """One weight of a clique group: how much a clique's ``feature`` speaks for these labels of its nodes."""
-
-    group: int
-    labels: tuple[object, ...]
-    feature: str
-    weight: float
-
-
-def strongest_tuples(
-    cliques: Sequence[tuple[AnyArray, FloatArray]], names: Sequence[Sequence[str]], count: int
-) -> list[TupleWeight]:
-    """The ``count`` largest weights of all clique groups, strongest first, zeros left out. ``cliques``: (T, d) labels
-    and (T, D) weights of each group."""
-    rows = [
-        TupleWeight(g, tuple(tuples[t].tolist()), columns[d], float(weights[t, d]))
-        for g, ((tuples, weights), columns) in enumerate(zip(cliques, names, strict=True))
-        for t, d in np.argwhere(weights != 0.0)
-    ]
-    return sorted(rows, key=lambda row: -abs(row.weight))[:count]
+__all__ = ["ClassScore", "Scores", "confusion_scores", "score_graphs", "score_labels"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from gapcut.datasets.files import Root
 from gapcut.scenes.clouds import NO_LABEL, PointCloud, text
 from gapcut.scenes.clouds.files import read_with
 from gapcut.typing import IntArray
@@ -56,7 +56,7 @@ _COLUMNS = ("x", "y", "z", "oakland_label", "label_confidence")
 _TRAIN, _TEST = "oakland_part2_", "oakland_part3_"
 
 
-def load_oakland(root: Root) -> tuple[list[PointCloud], list[PointCloud]]:
+def load_oakland(root: str | PathLike[str]) -> tuple[list[PointCloud], list[PointCloud]]:
     """The training scans (``oakland_part2_*``) and the test scans (``oakland_part3_*``) of the folder.
 
     Labels are indices into ``OAKLAND_CLASSES`` after ``OAKLAND_MAP``; -1 where the fine label is none of the map.
@@ -66,7 +66,7 @@ def load_oakland(root: Root) -> tuple[list[PointCloud], list[PointCloud]]:
     return _load(root, _TRAIN), _load(root, _TEST)
 
 
-def _load(root: Root, part: str) -> list[PointCloud]:
+def _load(root: str | PathLike[str], part: str) -> list[PointCloud]:
     paths = sorted(Path(root).glob(f"{part}*{_ENDING}"))
     if not paths:
         raise FileNotFoundError(f"{root}: no {part}*{_ENDING}; pass the folder that holds these scans")

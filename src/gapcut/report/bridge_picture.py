@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gapcut.report.figures import new_figure
 from gapcut.scenes.bridges import CLASSES, Bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera, render
 from gapcut.scenes.bridges.splat import splat
-from gapcut.scenes.experiment.described import DescribedBridge
+from gapcut.scenes.experiment import BridgeScan
 from gapcut.typing import AnyArray, IntArray
 
 if TYPE_CHECKING:
@@ -22,26 +23,26 @@ _WIDTH = 1000
 _ELEVATION, _AZIMUTH = 12.0, -64.0
 
 
-def bridge_figure(model: Bridge, scan: DescribedBridge, prediction: AnyArray, samples: int = 2) -> Figure:
+def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, samples: int = 2) -> Figure:
     """A matplotlib figure. ``prediction`` (V,) names of classes by node. Raises ImportError without matplotlib or
     embreex."""
-    from gapcut.report.figures import new_figure
-
     height = _height(model)
     camera = Camera.at(model, (_WIDTH, height), _AZIMUTH, _ELEVATION)
+    scan = bridge.scan
+    truth = bridge.labels
     guess = np.array([CLASSES.index(str(label)) for label in prediction])
     panels = {"CAD model": render(model, camera.size, _AZIMUTH, _ELEVATION, samples=samples)}
-    wrong = guess != scan.label
+    wrong = guess != truth
     errors = np.where(wrong[:, None], WRONG, RIGHT)
     share = 100 * (1 - wrong.mean())
     views = {
         f"scan: {len(scan.xyz):,} points": None,
-        f"truth: {len(guess)} parts": _PAINT[scan.label],
+        f"truth: {len(guess)} parts": _PAINT[truth],
         "prediction": _PAINT[guess],
         f"errors: {wrong.sum()} parts ({share:.1f} % right)": errors,
     }
     for title, paint in views.items():
-        panels[title] = _points(camera, scan, paint, samples)
+        panels[title] = _points(camera, bridge, paint, samples)
     rows = len(panels)
     figure = new_figure(_WIDTH / 100, (height * rows + 34 * rows + 60) / 100)
     for i, (title, image) in enumerate(panels.items()):
@@ -49,7 +50,7 @@ def bridge_figure(model: Bridge, scan: DescribedBridge, prediction: AnyArray, sa
         axes.imshow(image.astype(np.uint8), interpolation="none")
         axes.set_title(title, fontsize=10, loc="left", pad=3)
         axes.set_axis_off()
-    _legend(figure, np.unique(np.concatenate([scan.label, guess])))
+    _legend(figure, np.unique(np.concatenate([truth, guess])))
     return figure
 
 
@@ -61,13 +62,14 @@ def _height(model: Bridge) -> int:
     return int(np.clip(_WIDTH * 1.12 * high / wide, 150, 460))
 
 
-def _points(camera: Camera, scan: DescribedBridge, paint: IntArray | None, samples: int) -> IntArray:
+def _points(camera: Camera, bridge: BridgeScan, paint: IntArray | None, samples: int) -> IntArray:
     """Points by node colour; without one in grey, the terrain included."""
-    shown = slice(None) if paint is None else scan.point_node >= 0
-    xyz, node = scan.xyz[shown].astype(np.float64), scan.point_node[shown]
+    scan = bridge.scan
+    shown = slice(None) if paint is None else scan.segment >= 0
+    xyz, node = scan.xyz[shown], scan.segment[shown]
     grey = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
     colours = grey if paint is None else paint[node]
-    return splat(camera, xyz, colours, 1.9 * scan.voxel, samples)
+    return splat(camera, xyz, colours, 1.9 * bridge.voxel, samples)
 
 
 def _legend(figure: Figure, classes: IntArray) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from gapcut.data import GraphSet
+from gapcut.scenes.experiment import ExperimentSettings, describe_bridges, fold_graphs
+from gapcut.scenes.experiment.folds import bridge_graphs, distributions
 
 
 def make_bridges(
@@ -27,21 +32,15 @@ def make_bridges(
     training has seen, use :func:`make_bridge_folds`. Equal arguments give equal graphs. Raises ValueError for
     fewer than two bridges, ImportError without embreex.
     """
-    from dataclasses import replace
-
-    from gapcut.scenes.experiment import ExperimentSettings, describe_bridges
-    from gapcut.scenes.experiment.beliefs import Beliefs
-    from gapcut.scenes.experiment.graphs import bridge_graphs
-
     if n < 2:
         raise ValueError(f"{n} bridges: a forest needs others to learn from, ask for 2 or more")
-    settings = replace(ExperimentSettings.quick() if quick else ExperimentSettings(), n_bridges=n, train=None)
+    settings = replace(_settings(seed, quick, n_jobs), n_bridges=n, train=None)
     folder = None if cache is None else Path(cache)
     bridges = describe_bridges(settings, seed, folder, n_jobs)
-    step = 5 if n >= 10 else 1
-    groups = [range(i, min(i + step, n)) for i in range(0, n, step)]
-    beliefs = Beliefs(bridges, settings, seed, n_jobs, folder).held_out(groups)
-    return bridge_graphs(bridges, beliefs, settings)
+    step = 5 if n >= 10 else 1  # bridges that are kept from a forest together
+    folds = [np.full(bridge.scan.n_segments, i // step) for i, bridge in enumerate(bridges)]
+    known = distributions(bridges, range(n), folds, settings, folder)
+    return bridge_graphs(bridges, known, settings)
 
 
 def make_bridge_folds(
@@ -55,10 +54,13 @@ def make_bridge_folds(
 
     As :func:`make_bridges`, but no forest behind a training graph has seen a test bridge.
     """
-    from gapcut.scenes.experiment import ExperimentSettings, describe_bridges, fold_graphs
-
-    settings = ExperimentSettings.quick() if quick else ExperimentSettings()
+    settings = _settings(seed, quick, n_jobs)
     folder = None if cache is None else Path(cache)
-    bridges = describe_bridges(settings, seed, folder, n_jobs)
-    folds = fold_graphs(bridges, settings, seed, n_jobs, folder)
+    folds = fold_graphs(describe_bridges(settings, seed, folder, n_jobs), settings, folder)
     return [(fold.training, fold.tests) for fold in folds]
+
+
+def _settings(seed: int, quick: bool, n_jobs: int) -> ExperimentSettings:
+    settings = ExperimentSettings.quick() if quick else ExperimentSettings()
+    training = replace(settings.training, seed=seed, n_jobs=n_jobs)
+    return replace(settings, training=training)

@@ -1,0 +1,138 @@
+"""Bridges scanned and described: what does not depend on the fold, computed once a bridge and kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut.scenes.bridges import CLASSES, Bridge, bridge_specs, make_bridge
+from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.experiment.settings import ExperimentSettings
+from gapcut.scenes.experiment.store import bridge_digest, digest, kept
+from gapcut.scenes.labelling import SegmentedScan, segment_scan
+from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
+from gapcut.typing import IntArray
+from gapcut.version import __version__
+
+Progress = Callable[[int, int], None]
+_SCANS, _DESCRIPTIONS = 2, 8  # a new number where code gives other results: old files are left alone
+
+
+@dataclass(frozen=True, eq=False)
+class BridgeScan:
+    """A scan whose segments are the parts that were seen, in order of their numbers.
+
+    ``name`` of the bridge; ``key``: digits that two scans share only if they were made and described in the same way;
+    ``voxel`` m; ``scan``; ``unseen`` number of parts that no point shows.
+    """
+
+    name: str
+    key: str
+    voxel: float
+    scan: SegmentedScan
+    unseen: int
+
+    @property
+    def labels(self) -> IntArray:
+        """(S,) index in ``CLASSES`` of each part."""
+        return np.asarray(self.scan.label_counts(len(CLASSES)).argmax(axis=1))
+
+
+def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:
+    """Scan of bridge ``number`` of a seed, kept in the folder ``cache``."""
+    bridge = _bridge(number, seed)
+    return _scan(bridge, _scan_key(bridge, seed, scanner), seed, scanner, cache)
+
+
+def _bridge(number: int, seed: int) -> Bridge:
+    kind, variant = bridge_specs(number + 1)[number]
+    return make_bridge(kind, seed, variant)
+
+
+def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
+    return digest("scan", _SCANS, __version__, bridge_digest(bridge), seed, asdict(scanner))
+
+
+def _scan(bridge: Bridge, key: str, seed: int, scanner: ScannerSettings, cache: Path | None) -> Scan:
+    path = None if cache is None else cache / f"scan-{bridge.name}-{key}.npz"
+    return kept(path, Scan, lambda: scan_bridge(bridge, seed, scanner))
+
+
+def describe_bridges(
+    settings: ExperimentSettings,
+    seed: int = 0,
+    cache: Path | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[BridgeScan]:
+    """All bridges of the experiment, in ``jobs`` processes, kept in the folder ``cache``.
+
+    Results depend on neither. Files of other settings or seeds are left alone; damaged ones are made anew.
+    """
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+    numbers = range(settings.n_bridges)
+    tasks = [(i, seed, settings, cache) for i in numbers]
+    return run_parallel(_cached, tasks, jobs, progress)
+
+
+def run_parallel(
+    work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], jobs: int, progress: Progress | None = None
+) -> list[Any]:
+    """Results of ``work(*task)`` in order, in up to ``jobs`` processes."""
+    results: list[Any] = [None] * len(tasks)
+    if jobs == 1 or len(tasks) < 2:
+        for i, task in enumerate(tasks):
+            results[i] = work(*task)
+            if progress is not None:
+                progress(i + 1, len(tasks))
+        return results
+    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
+        places = {pool.submit(work, *task): i for i, task in enumerate(tasks)}
+        try:
+            for done, future in enumerate(as_completed(places), 1):
+                results[places[future]] = future.result()
+                if progress is not None:
+                    progress(done, len(tasks))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
+
+
+def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | None) -> BridgeScan:
+    bridge = _bridge(number, seed)
+    scan_key = _scan_key(bridge, seed, settings.scanner)
+    key = digest("description", _DESCRIPTIONS, scan_key, settings.scene.to_state())
+    path = None if cache is None else cache / f"described-{bridge.name}-{key}.npz"
+
+    def make() -> BridgeScan:
+        found = _scan(bridge, scan_key, seed, settings.scanner, cache)
+        scan = segment_scan(
+            scan_cloud(found),
+            settings.scene_of(found.voxel),
+            codes=found.label,
+            viewpoints=found.stations[found.station],
+        )
+        return BridgeScan(found.name, key, found.voxel, scan, len(found.unseen))
+
+    return kept(path, BridgeScan, make)
+
+
+def scan_cloud(scan: Scan) -> PointCloud:
+    """A scan as a labelled cloud whose segments are the parts."""
+    return PointCloud(
+        scan.xyz,
+        labels=scan.label,
+        label_names=dict(enumerate(CLASSES)),
+        segments=scan.part,
+        intensity=scan.intensity,
+        extra={"station": scan.station.astype(np.int32)},
+        name=scan.name,
+    )
