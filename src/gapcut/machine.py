@@ -30,6 +30,9 @@ from gapcut.model.training import build_problem, learn, learn_path, training_set
 from gapcut.parameters import Parameters
 from gapcut.typing import AnyArray, FloatArray
 
+_NOT_KEPT = ("callback", "checkpoint")
+"""Parameters that no model file holds, and that none is believed: a file names no code to call and no file to write."""
+
 
 class Machine(Parameters):
     """Parameters, attributes and methods are those of :class:`gapcut.StructuredSVM`; this wires the rooms together and
@@ -144,7 +147,8 @@ class Machine(Parameters):
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
         parameters.
 
-        Parameters are those of the fit; what is not plain data (a callback, a RandomState) is left out.
+        Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
+        out.
         Raises ValueError for labels that are not int, str, bool or float.
         """
         write_container(Path(path), *self.to_state())
@@ -165,7 +169,9 @@ class Machine(Parameters):
         unknown = sorted(set(params) - set(cls._parameter_names()))
         if unknown:
             raise ValueError(f"unknown parameter {unknown[0]!r}")
-        estimator = cls(**{name: read_param(value) for name, value in params.items()})
+        estimator = cls(
+            **{name: read_param(value) for name, value in params.items() if name not in _NOT_KEPT}
+        )
         estimator._settings()
         return estimator._adopt(model)
 
@@ -230,7 +236,7 @@ class Machine(Parameters):
     def _adopt(self, model: FittedModel) -> Self:
         """Become fitted; the parameters of this fit are kept, since set_params may change them afterwards."""
         self._model = model
-        self._fit_params = {**self.get_params(deep=False), "callback": None}
+        self._fit_params = {n: v for n, v in self.get_params(deep=False).items() if n not in _NOT_KEPT}
         return self
 
     def _fitted(self, attribute: str | None = None) -> FittedModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,6 +72,8 @@ def train_command(
     as_json: Json = False,
 ) -> int:
     """Learn to label scans: forest, features and certified weights in one model file."""
+    from sklearn.exceptions import ConvergenceWarning
+
     from gapcut.scenes.clouds import read_cloud
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
 
@@ -87,7 +90,9 @@ def train_command(
     )
     with working("reading scans ...") as status:
         clouds = [read_cloud(path, need_labels=True, invalid="drop") for path in scan_files(folder)]
-        trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
+            trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
     trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
     trained.model.save(out)
     document = _training_document(trained, len(clouds), out, time.monotonic() - start)
