@@ -16,6 +16,10 @@ class Interrupted(Exception):
     """Ctrl-C or SIGTERM ended a command; the message says what was kept."""
 
 
+class Rescued(Exception):
+    """A result could not be written to its place; the message says where it was saved instead."""
+
+
 @dataclass
 class InterruptWatch:
     """Whether Ctrl-C was pressed, or SIGTERM came; learners turn it into an early end, and then only this knows.

@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, check_folder, read_graphs
+from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
@@ -32,6 +33,7 @@ def train(
         bool,
         Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended."),
     ] = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Learn a model from labelled graphs and prove its gap to the global optimum.
@@ -40,18 +42,19 @@ def train(
     MODEL.checkpoint beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with
     --resume goes on from there.
     """
-    check_folder(out)
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    check_outputs({out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}), [data], force)
     graphs = read_graphs(data, select)
     start = time.monotonic()
-    checkpoint = _checkpoint(graphs, out, options, resume)
+    kept = _kept(graphs, checkpoint, options, resume)
     with watch_interrupt() as interrupt:
         try:
-            svm = _fit(graphs, options, "training", checkpoint)
+            svm = _fit(graphs, options, "training", kept)
             interrupt.saving = True
         except KeyboardInterrupt:
             raise Interrupted("interrupted before there was a model: nothing was written") from None
         svm.set_params(n_jobs=1)  # the model should not remember the machine
-        svm.save(out)
+        write_result(out, svm.save)
     document = training_document(svm, graphs, time.monotonic() - start)
     document |= {"model": str(out), "interrupted": interrupt.pressed}
     emit(document, as_json, lambda console: _show(console, svm, document))
@@ -60,9 +63,8 @@ def train(
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
 
 
-def _checkpoint(graphs: GraphSet, out: Path, options: LearningOptions, resume: bool) -> Path | None:
-    """Where the run keeps its state; an old file is dropped unless it is to be resumed."""
-    path = out.with_name(f"{out.name}.checkpoint")
+def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) -> Path | None:
+    """Where the run keeps its state, if it does; an old file is dropped unless it is to be resumed."""
     if not options.estimator(graphs, None, None).takes_checkpoint(graphs):
         if resume:
             raise ValueError(
