@@ -19,7 +19,7 @@ import numpy as np
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
-from gapcut.files import ModelFileError, write_container
+from gapcut.files import ModelFileError, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
@@ -48,9 +48,11 @@ class Machine(Parameters):
         status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
-        culprit.
+        culprit; OSError, before the work, if ``checkpoint`` cannot be written.
         """
         settings = self._settings()
+        if settings.checkpoint is not None:
+            try_to_write(Path(settings.checkpoint))
         data = training_set(as_graphs(X, y), settings)
         settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
