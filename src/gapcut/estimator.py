@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from gapcut.machine import Machine
 from gapcut.parameters import Parameters, parameters_section
@@ -64,6 +67,15 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     >>> bool(svm.certificate_.relative_gap <= 0.01)
     True
     """
+
+    def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
+        """:meth:`gapcut.machine.Machine.fit`, which says what is taken and raised; warns with scikit-learn's
+        ``ConvergenceWarning`` where a limit, a callback or Ctrl-C came before the target.
+        """
+        super().fit(X, y)
+        if self.certificate_.status == "stopped":
+            warnings.warn(self.model_.message, ConvergenceWarning, stacklevel=2)
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_model", None) is not None

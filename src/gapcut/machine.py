@@ -20,7 +20,7 @@ import numpy as np
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
-from gapcut.files import blame, write_container
+from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
@@ -31,6 +31,9 @@ from gapcut.model.storage import pack_model, read_model, read_param, unpack_mode
 from gapcut.model.training import build_problem, learn, learn_path, training_set
 from gapcut.parameters import Parameters
 from gapcut.typing import AnyArray, FloatArray
+
+_NOT_KEPT = ("callback", "checkpoint")
+"""Parameters that no model file holds, and that none is believed: a file names no code to call and no file to write."""
 
 
 class Machine(Parameters):
@@ -47,11 +50,14 @@ class Machine(Parameters):
         status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
-        culprit. ``time_limit`` counts from the call; feature steps are not cut short, since no model is without them.
+        culprit; OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call;
+        feature steps are not cut short, since no model is without them.
         """
         start = time.monotonic()
         settings = self._settings()
         limit = settings.time_limit
+        if settings.checkpoint is not None:
+            try_to_write(Path(settings.checkpoint))
         data = training_set(as_graphs(X, y), settings)
         settings = settings.settled(data.graphs)
         problem = build_problem(data, settings)
@@ -150,7 +156,8 @@ class Machine(Parameters):
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
         parameters.
 
-        Parameters are those of the fit; what is not plain data (a callback, a RandomState) is left out.
+        Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
+        out.
         Raises ValueError for labels that are not int, str, bool or float.
         """
         write_container(Path(path), *self.to_state())
@@ -169,7 +176,9 @@ class Machine(Parameters):
         unknown = sorted(set(params) - set(cls._parameter_names()))
         if unknown:
             raise ValueError(f"unknown parameter {unknown[0]!r}")
-        estimator = cls(**{name: read_param(value) for name, value in params.items()})
+        estimator = cls(
+            **{name: read_param(value) for name, value in params.items() if name not in _NOT_KEPT}
+        )
         estimator._settings()
         return estimator._adopt(model)
 
@@ -234,7 +243,7 @@ class Machine(Parameters):
     def _adopt(self, model: FittedModel) -> Self:
         """Become fitted; the parameters of this fit are kept, since set_params may change them afterwards."""
         self._model = model
-        self._fit_params = {**self.get_params(deep=False), "callback": None}
+        self._fit_params = {n: v for n, v in self.get_params(deep=False).items() if n not in _NOT_KEPT}
         return self
 
     def _fitted(self, attribute: str | None = None) -> FittedModel:

@@ -347,12 +347,12 @@ def test_integer_classes_are_read_as_integers(tmp_path, run):
 
 @pytest.fixture
 def interrupt_at_pass(monkeypatch):
-    def install(count):
+    def install(count, number=signal.SIGINT):
         @contextmanager
         def progress(task, target=None):
             def press(record):
                 if record.passes >= count:
-                    signal.raise_signal(signal.SIGINT)
+                    signal.raise_signal(number)
 
             yield press
 
@@ -361,9 +361,10 @@ def interrupt_at_pass(monkeypatch):
     return install
 
 
-def test_interrupt_saves_the_best_model_so_far(folder, tmp_path, run, interrupt_at_pass):
-    interrupt_at_pass(2)
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_saves_the_best_model_so_far(folder, tmp_path, run, interrupt_at_pass, number):
+    interrupt_at_pass(2, number)
+    before = signal.getsignal(number)
     code, out, err = run(
         "train", folder / "train.npz", "--out", tmp_path / "m.gapcut", "--gap", "0", "--json"
     )
@@ -373,7 +374,21 @@ def test_interrupt_saves_the_best_model_so_far(folder, tmp_path, run, interrupt_
     svm = StructuredSVM.load(tmp_path / "m.gapcut")
     assert svm.certificate_.status == "stopped"
     assert 0 <= svm.certificate_.lower <= svm.certificate_.upper < np.inf
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_while_the_model_is_written_waits_for_it(folder, tmp_path, run, monkeypatch, number):
+    save = Machine.save
+
+    def slow(self, path):
+        signal.raise_signal(number)
+        save(self, path)
+
+    monkeypatch.setattr(Machine, "save", slow)
+    code, _, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut", *TRAIN)
+    assert (code, err.startswith("gapcut: interrupted: the best model so far was saved")) == (130, True)
+    assert StructuredSVM.load(tmp_path / "m.gapcut").certificate_.status == "certified"
 
 
 def test_interrupt_before_a_model_writes_nothing(folder, tmp_path, run, monkeypatch):

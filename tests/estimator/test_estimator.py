@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from brute_oracle import all_planes, objective
@@ -28,6 +29,17 @@ LEARNERS = {
 BRUTE = {"oracle": "brute", "learner": "block"}
 FAST = {"C": 1.0, "gap": 1e-3, "loss_scale": 10.0}
 AS_GIVEN = {"standardize": False, "intercept": False, "incidence": False, "edge_lift": "none"}
+
+
+@pytest.mark.parametrize("stop", [{"max_passes": 1}, {"time_limit": 0.0}, {"callback": lambda record: True}])
+def test_stopping_short_of_the_target_warns_as_scikit_learn_does(stop):
+    graphs = sample_graphs(4, seed=3)
+    with pytest.warns(ConvergenceWarning, match="stopped .*relative gap"):
+        svm = StructuredSVM(gap=0.0, **stop).fit(graphs)
+    assert svm.certificate_.status == "stopped"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert StructuredSVM(gap=0.1).fit(graphs).certificate_.status == "certified"
 
 
 # ---- what is learned

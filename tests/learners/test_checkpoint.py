@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
-from gapcut.learners.checkpoint import DamagedCheckpoint
+from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -26,7 +27,7 @@ def problem():
     return tiny_problem(np.random.default_rng(8), n_graphs=20, C=300.0)[0]
 
 
-def run(problem, path, gap=1e-4, passes=None, every=0.0, **settings):
+def run(problem, path, gap=1e-4, passes=None, every=10.0, **settings):
     learner = PrimalDual(checkpoint=path, checkpoint_seconds=every, **settings)
     return learner.run(problem, CutOracle(problem), Limits(gap=gap, max_passes=passes))
 
@@ -44,6 +45,50 @@ def test_resumed_run_ends_with_the_same_bits(problem, tmp_path):
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
         assert [r.lower for r in rest.history] == [r.lower for r in whole.history]
+
+
+def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(problem, tmp_path, monkeypatch):
+    """Due at every iteration, kept at every seventh: a run goes on from each to the certificate that was next."""
+    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+    path, write, kept = tmp_path / "run.checkpoint", Checkpoint.write, []
+
+    def keep(self, session, arrays, numbers):
+        if int(arrays["counters"][0]) % 7 == 3:
+            write(self, session, arrays, numbers)
+            kept.append((session.passes, path.read_bytes()))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "write", keep)
+        run(problem, path, every=0.0)
+    passes = [p for p, _ in kept]
+    assert len(set(passes)) < len(passes)
+    for _, content in kept[:: max(1, len(kept) // 8)]:
+        path.write_bytes(content)
+        rest = run(problem, path)
+        assert not path.exists()
+        assert np.array_equal(rest.weights, whole.weights)
+        assert rest.certificate == whole.certificate
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(problem, tmp_path):
+    """A limit on the size of files stands for a full disk."""
+    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+    path = tmp_path / "run.checkpoint"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        with pytest.warns(UserWarning, match=r"run\.checkpoint: File too large: the run goes on without"):
+            result = run(problem, path, every=0.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert result.certificate == whole.certificate
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_for_checkpoints_is_tried_before_the_work(tmp_path):
+    svm = StructuredSVM(checkpoint=tmp_path / "none" / "run.checkpoint")
+    with pytest.raises(FileNotFoundError):
+        svm.fit(datasets.make_planted(3, 20, seed=1))
 
 
 def test_other_data_or_settings_are_refused(problem, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -179,6 +180,21 @@ def test_auto_picks_oracle_learner_and_signs():
     signed = StructuredSVM(oracle="tree", C=100.0, nonnegative="pairwise").fit(chains)
     assert free.pairwise_.min() < 0.0 <= signed.pairwise_.min()
     assert len(StructuredSVM(oracle="auto").fit_path(chains, [0.1, 1.0])) == 2
+
+
+@pytest.mark.parametrize("oracle", [name for name in NAMES if not KINDS[name].proven])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_an_oracle_that_proves_nothing_never_certifies(learner, oracle):
+    """Not even what holds of the weights before the first pass, whatever the target and wherever the run ends."""
+    assert not KINDS[oracle].make(tiny_one_hot(np.random.default_rng(0), 2)[0]).proven
+    for limits in ({"time_limit": 0.0}, {"max_passes": 1}, {"max_passes": 3}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            svm = StructuredSVM(learner=learner, oracle=oracle, gap=0.9, C=1e-3, **limits).fit(
+                _words(3, False)
+            )
+        assert svm.certificate_.status == "uncertified"
+        assert svm.certificate_.upper == np.inf
 
 
 @pytest.mark.parametrize("oracle", NAMES)

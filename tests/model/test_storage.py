@@ -123,6 +123,26 @@ def test_the_parameters_of_the_fit_are_saved(graphs, tmp_path):
     assert (back.C, back.inference, back.callback) == (1.0, "trws", None)
 
 
+def test_a_model_file_names_no_file_to_write(graphs, tmp_path):
+    """Neither one that was saved, nor one that somebody wrote into it."""
+    kept = tmp_path / "run.checkpoint"
+    svm = StructuredSVM(gap=0.0, max_passes=2, checkpoint=str(kept)).fit(graphs)
+    before = kept.read_bytes()
+    svm.save(tmp_path / "m.gapcut")
+    arrays, document = read_container(tmp_path / "m.gapcut")
+    assert "checkpoint" not in document["params"]
+    assert str(tmp_path) not in json.dumps(document)
+    document["params"]["checkpoint"] = str(kept)
+    del document["sha256"]
+    write_container(tmp_path / "crafted.gapcut", arrays, document)
+    for name in ("m.gapcut", "crafted.gapcut"):
+        loaded = StructuredSVM.load(tmp_path / name)
+        assert loaded.checkpoint is None
+        loaded.check(graphs, time_limit=0.2)
+        loaded.set_params(max_passes=3).fit(graphs)
+        assert kept.read_bytes() == before
+
+
 def test_a_model_stopped_at_once_can_be_saved(graphs, tmp_path):
     svm = StructuredSVM(time_limit=0.0).fit(graphs)
     svm.save(tmp_path / "m.gapcut")

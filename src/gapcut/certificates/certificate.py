@@ -77,9 +77,14 @@ class Certificate(Bracket):
 
 @dataclass
 class Bounds(Bracket):
-    """The best proven bounds so far and the weights behind the upper one; finite from the start."""
+    """The best proven bounds so far and the weights behind the upper one.
+
+    Finite from the start, but for an oracle that proves nothing (``proven=False``): what holds of untrained weights
+    is no claim about a model of its.
+    """
 
     problem: LearningProblem
+    proven: bool = True
     weights: FloatArray = field(init=False)
     upper: float = field(init=False)
     lower: float = field(init=False)
@@ -88,7 +93,7 @@ class Bounds(Bracket):
 
     def __post_init__(self) -> None:
         self.weights = self.problem.clamp(np.zeros(self.problem.dim))
-        self.upper = trivial_bound(self.problem)
+        self.upper = trivial_bound(self.problem) if self.proven else math.inf
         self.lower = no_plane_bound(self.problem)
 
     def offer_primal(self, w: FloatArray, slack: SlackBound) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 from cyclopts import App, CycloptsError
 
@@ -20,7 +21,7 @@ from gapcut.cli import (
     training,
     validation,
 )
-from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted
+from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted, Rescued
 from gapcut.version import __version__
 
 _EPILOGUE = "Exit codes: 0 done, 1 not certified where asked, 2 bad usage or input, 130 interrupted."
@@ -48,7 +49,9 @@ def build_app() -> App:
 def run(arguments: list[str]) -> int:
     """Run one command; see :func:`gapcut.cli.main` for the exit codes."""
     try:
-        code = build_app()(arguments, exit_on_error=False, print_error=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code = build_app()(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
@@ -62,8 +65,12 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output went away, such as head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError, Rescued) as error:
         return _complain(_one_line(error))
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"gapcut: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _complain(line: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +15,13 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
+from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, write_result
 from gapcut.cli.show import emit, table, working
+from gapcut.report.bridges import report_files, write_graphs, write_report
 
 if TYPE_CHECKING:
     from gapcut.scenes.bridges import Bridge
-    from gapcut.scenes.experiment import ExperimentSettings, FoldResult
+    from gapcut.scenes.experiment import BridgeScan, ExperimentSettings, FoldResult
 
 Count = Annotated[
     int, Parameter(name="--n", help="Number of bridges; every five in a row are one of each type.")
@@ -41,10 +44,17 @@ BRIDGES = App(
 
 @BRIDGES.command
 def make(
-    *, out: Out = Path("bridges"), n: Count = 25, seed: Seed = 0, jobs: Workers = -1, as_json: Json = False
+    *,
+    out: Out = Path("bridges"),
+    n: Count = 25,
+    seed: Seed = 0,
+    jobs: Workers = -1,
+    force: Force = False,
+    as_json: Json = False,
 ) -> int:
     """Write n bridges as GLB and PLY, and as IFC where ifcopenshell is installed."""
-    written = _parallel(_make, [(i, seed, _folder(out)) for i in _numbers(n)], jobs, "building")
+    folder = _folder(out, _names(n, "glb", "ply", "ifc"), force)
+    written = _parallel(_make, [(i, seed, folder) for i in _numbers(n)], jobs, "building")
     emit({"files": written}, as_json, lambda console: _written(console, written))
     return DONE
 
@@ -66,6 +76,7 @@ def scan(
         Parameter(name="--map", help="Class of an IFC element, as in IfcPlate/SHEET=deck; repeatable."),
     ] = None,
     jobs: Workers = -1,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Scan n bridges and write labelled clouds: classes, part ids (segments), station and intensity.
@@ -77,7 +88,8 @@ def scan(
 
     if f".{form}" not in WRITABLE:
         raise ValueError(f"--format {form}: use one of {', '.join(e.lstrip('.') for e in WRITABLE)}")
-    folder = _folder(out)
+    names = [f"{path.stem}.{form}" for path in ifc] if ifc else _names(n, form)
+    folder = _folder(out, names, force, ifc or ())
     if ifc:
         classes = _class_map(class_map or [])
         tasks = [(path, classes, seed, quick, form, folder) for path in ifc]
@@ -123,6 +135,7 @@ def reproduce(
     ] = False,
     jobs: Workers = -1,
     certified: Certified = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Bridges, scans, forest, graphs, certified learning, labels with bounds: a table and a page of all folds."""
@@ -136,7 +149,7 @@ def reproduce(
         scene = replace(scene, edges=PAPER_EDGES)
     training = replace(settings.training, C=settings.training.C if C is None else C)
     settings = replace(settings, scene=scene, training=training)
-    folder = _folder(out)
+    folder = _folder(out, [path.name for path in report_files(out)], force)
     document, results = experiment(folder, settings, seed, cache, _workers(jobs), graphs)
     emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))
     open_ = any(r.certificate.status != "certified" for r in results)
@@ -153,7 +166,6 @@ def experiment(
     pictures: int = 5,
 ) -> tuple[dict[str, Any], list[FoldResult]]:
     """Run everything and write the report; the result as a document and as folds."""
-    from gapcut.report.bridges import write_graphs, write_report
     from gapcut.scenes.experiment import describe_bridges, run_experiment
 
     kept = cache or folder / "cache"
@@ -170,10 +182,23 @@ def experiment(
         made = time.monotonic() - start
         results = run_experiment(bridges, settings, kept, status)
         status("writing the report ...")
-        document, files = write_report(folder, bridges, results, seed, pictures)
-        if graphs:
-            files += write_graphs(folder, results)
+        document, files = write_result(
+            folder, lambda place: _write(place, bridges, results, seed, pictures, graphs)
+        )
     return {**document, "scan_seconds": made, "seed": seed, "files": files}, results
+
+
+def _write(
+    folder: Path,
+    bridges: Sequence[BridgeScan],
+    results: Sequence[FoldResult],
+    seed: int,
+    pictures: int,
+    graphs: bool,
+) -> tuple[dict[str, Any], list[str]]:
+    folder.mkdir(parents=True, exist_ok=True)
+    document, files = write_report(folder, bridges, results, seed, pictures)
+    return document, files + (write_graphs(folder, results) if graphs else [])
 
 
 def show_experiment(console: Console, results: list[FoldResult], files: list[str]) -> None:
@@ -287,9 +312,15 @@ def _workers(jobs: int) -> int:
     return (os.cpu_count() or 1) if jobs == -1 else jobs
 
 
-def _folder(out: Path) -> Path:
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is not a folder: name another with --out")
+def _names(n: int, *endings: str) -> list[str]:
+    from gapcut.scenes.bridges import bridge_specs
+
+    return [f"{kind}-{variant}.{ending}" for kind, variant in bridge_specs(n) for ending in endings]
+
+
+def _folder(out: Path, names: Sequence[str], force: bool, reads: Sequence[Path] = ()) -> Path:
+    """The folder, made; files of these names in it are what they should be."""
+    check_outputs({out / name: kind_of_ending(out / name) for name in names}, reads, force, folder=out)
     out.mkdir(parents=True, exist_ok=True)
     return out
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Json, LearningOptions, Select, check_folder, read_graphs
+from gapcut.cli.options import DataPath, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.show import emit
 from gapcut.cli.training import fit_to_the_end
 from gapcut.cli.validation import FoldArray, Folds, test_folds
@@ -56,6 +57,7 @@ def compare(
     figure: Annotated[Path | None, Parameter(name="--figure", help="PNG to draw the comparison to.")] = None,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Cross-validate pairs of a learner and an oracle on the same folds, as Markdown.
@@ -64,7 +66,7 @@ def compare(
     """
     _check_options(options)
     if figure is not None:
-        check_folder(figure)
+        check_outputs({figure: PICTURE}, [data], force)
     methods = _methods(inference)
     graphs = read_graphs(data, select)
     parts = test_folds(graphs, folds, fold_array, options.random_state)
@@ -74,7 +76,8 @@ def compare(
         compare_methods(graphs, parts, found.models, methods, options.time_limit) if found.models else []
     )
     if figure is not None:
-        save_figure(comparison_figure(found), figure)
+        drawn = comparison_figure(found)
+        write_result(figure, lambda path: save_figure(drawn, path))
     document = comparison_document(found, labelled, len(graphs), len(parts))
     emit(document, as_json, lambda console: print(comparison_markdown(found, labelled)))
     return DONE

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
+from gapcut.cli.outputs import GRAPHS, Force, check_outputs
 from gapcut.cli.show import emit
 from gapcut.data import GraphSet
 from gapcut.datasets import load_cornell, load_letters, load_snakes, load_tables
@@ -26,6 +27,7 @@ def dataset(
     edges: Annotated[
         str, Parameter(name="--edges", help="Graph of a Cornell scene: complete or knn.")
     ] = "complete",
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Write a known data set as graph sets.
@@ -35,10 +37,11 @@ def dataset(
     if name not in NAMES:
         raise ValueError(f"unknown data set {name!r}: known are {', '.join(NAMES)}")
     parts = _load(name, root, edges)
+    files = {out / f"{name}{suffix}.npz": graphs for suffix, graphs in parts.items()}
+    check_outputs(dict.fromkeys(files, GRAPHS), [root, *root.rglob("*")], force, folder=out)
     out.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {"dataset": name, "files": []}
-    for suffix, graphs in parts.items():
-        path = out / f"{name}{suffix}.npz"
+    for path, graphs in files.items():
         graphs.save(path)
         nodes, lines = sum(g.n_nodes for g in graphs), sum(g.n_edges for g in graphs)
         document["files"].append({"path": str(path), "graphs": len(graphs), "nodes": nodes, "edges": lines})

@@ -14,11 +14,13 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
+from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, write_result
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, score_graphs
+from gapcut.report.bridges import report_files
 from gapcut.report.model import draw_model
 from gapcut.report.strongest import strongest_pairs
 
@@ -35,14 +37,14 @@ def demo(
     ),
     seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
     jobs: Jobs = -1,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Generate bridges, scan them, learn from ten and label five others: a page to look at.
 
     Without embreex, which traces the scanner's rays, graphs are drawn by chance instead.
     """
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is not a folder: name another with --out")
+    check_outputs({path: kind_of_ending(path) for path in report_files(out)}, (), force, folder=out)
     if find_spec("embreex") is None:
         return _planted(out, seed, jobs, as_json)
     return _bridges(out, seed, jobs, as_json)
@@ -95,7 +97,8 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
     seconds = time.monotonic() - start
     scores = score_graphs(test, svm.predict(test), svm.classes_)
     baseline = _node_only(training, options).score(_without_edges(test))
-    files = _write(svm.set_params(n_jobs=1), scores, out)
+    svm.set_params(n_jobs=1)
+    files = write_result(out, lambda folder: _write(svm, scores, folder))
     document = {
         **training_document(svm, training, seconds),
         "test": scores_document(scores),

@@ -1,4 +1,4 @@
-"""Exit codes, and Ctrl-C during work that keeps what it has."""
+"""Exit codes, and Ctrl-C or SIGTERM during work that keeps what it has."""
 
 from __future__ import annotations
 
@@ -13,31 +13,40 @@ DONE, NOT_CERTIFIED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 class Interrupted(Exception):
-    """Ctrl-C ended a command; the message says what was kept."""
+    """Ctrl-C or SIGTERM ended a command; the message says what was kept."""
+
+
+class Rescued(Exception):
+    """A result could not be written to its place; the message says where it was saved instead."""
 
 
 @dataclass
 class InterruptWatch:
-    """Whether Ctrl-C was pressed; learners turn it into an early end, and then only this knows."""
+    """Whether Ctrl-C was pressed, or SIGTERM came; learners turn it into an early end, and then only this knows.
+
+    Once ``saving`` is set, it is noted only: what was learned is written first.
+    """
 
     pressed: bool = False
+    saving: bool = False
 
 
 @contextmanager
 def watch_interrupt() -> Iterator[InterruptWatch]:
-    """Note a Ctrl-C while letting it do what it always does."""
+    """Note Ctrl-C and SIGTERM, and let both do what Ctrl-C always does."""
     watch = InterruptWatch()
     if threading.current_thread() is not threading.main_thread():
         yield watch
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: FrameType | None) -> None:
         watch.pressed = True
-        raise KeyboardInterrupt
+        if not watch.saving:
+            raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, note)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield watch
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
+from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -46,6 +47,7 @@ def inspect(
         Path | None,
         Parameter(name="--data", help="Labelled graph set for the confusion matrix of --figures."),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts)."""
@@ -60,12 +62,16 @@ def inspect(
         return DONE
     if select is not None and data is None:
         raise ValueError("--select applies to graph sets, not to models")
+    if figures is not None:
+        names = ["weights.png"] if data is None else ["weights.png", "confusion.png"]
+        check_outputs({figures / n: PICTURE for n in names}, [path, data], force, folder=figures)
     svm = Machine.load(path)
     pairs = strongest_pairs(svm.pairwise_, svm.classes_, svm.pipeline_.edge_names, max(0, top))
     tuples = strongest_tuples(svm.cliques_, svm.pipeline_.clique_names, max(0, top))
     document = _model_document(svm, pairs, tuples)
     if figures is not None:
-        document["figures"] = _figures(svm, figures, None if data is None else read_graphs(data, select))
+        labelled = None if data is None else read_graphs(data, select)
+        document["figures"] = write_result(figures, lambda folder: _figures(svm, folder, labelled))
     emit(document, as_json, lambda console: _show_model(console, svm, pairs, tuples, document))
     return DONE
 

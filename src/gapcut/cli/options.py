@@ -120,11 +120,3 @@ def read_graphs(data: Path, select: str | None = None) -> GraphSet:
         what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
         raise ValueError(f"{data}: {what}")
     return graphs
-
-
-def check_folder(path: Path) -> None:
-    """Refuse an output whose folder does not exist before hours of work, not after."""
-    if not path.parent.is_dir():
-        raise ValueError(f"{path.parent}: no such folder to write {path.name} to")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file: name a file to write")

@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, check_folder, option, read_graphs
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, option, read_graphs
+from gapcut.cli.outputs import LABELS, Force, check_outputs, write_result
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -42,15 +43,16 @@ def predict(
     select: Select = None,
     inference: Inference = None,
     jobs: Jobs = -1,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Label graphs and write labels, energies, bounds and gaps to one .npz."""
-    check_folder(out)
+    check_outputs({out: LABELS}, [model, data], force)
     svm = _load(model, jobs, inference)
     graphs = read_graphs(data, select)
     solutions, seconds = _solve(svm, graphs)
     arrays = _arrays(graphs, solutions)
-    write_atomically(out, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    write_result(out, lambda path: _write(path, arrays))
     document = {"out": str(out), **_counts(graphs, solutions, seconds)}
     emit(document, as_json, lambda console: _show_prediction(console, document))
     return DONE
@@ -119,6 +121,10 @@ def _arrays(graphs: GraphSet, solutions: list[Solution]) -> dict[str, AnyArray]:
         "gap": np.array([s.gap for s in solutions]),
         "status": np.array([s.status for s in solutions]),
     }
+
+
+def _write(path: Path, arrays: dict[str, AnyArray]) -> None:
+    write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
 
 def _show_prediction(console: Console, document: dict[str, Any]) -> None:

@@ -9,7 +9,8 @@ from cyclopts import Parameter
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
-from gapcut.cli.scenes import scan_files, summary_path
+from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, summary_path, write_result
+from gapcut.cli.scenes import scan_files
 from gapcut.cli.show import emit, working
 from gapcut.files import ModelFileError
 from gapcut.machine import Machine
@@ -35,6 +36,7 @@ def report(
     points: Annotated[
         int, Parameter(name="--points", help="Points of a scene that the page shows at most.")
     ] = 500_000,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Write one HTML page that needs no network, and PNG pictures.
@@ -44,15 +46,16 @@ def report(
     """
     from gapcut.report.run import write_report
 
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is not a folder: name another with --out")
+    writes = [out / "report.html", *out.glob("*.png")]
+    check_outputs({path: kind_of_ending(path) for path in writes}, [run, model], force, folder=out)
     if points < 1:
         raise ValueError(f"--points {points}: show at least one point")
     alone = run.is_file() and run.suffix == ".gapcut"
     with working("reading ...") as status:
         learner, names = load_learner(run if alone else model)
         scenes = [] if alone else read_scenes(run)
-        files = write_report(out, title or f"gapcut: {run.stem}", scenes, learner, names, points, say=status)
+        about = (title or f"gapcut: {run.stem}", scenes, learner, names, points)
+        files = write_result(out, lambda folder: write_report(folder, *about, say=status))
     emit({"files": files}, as_json, lambda console: console.print("\n".join(f"written  {f}" for f in files)))
     return DONE
 

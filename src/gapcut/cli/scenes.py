@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,16 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
-from gapcut.cli.options import Certified, Jobs, Json, check_folder, option
+from gapcut.cli.options import Certified, Jobs, Json, option
+from gapcut.cli.outputs import (
+    LABELLED_SCAN,
+    MODEL,
+    Force,
+    check_outputs,
+    kind_of_ending,
+    summary_path,
+    write_result,
+)
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -29,9 +39,6 @@ if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
     from gapcut.scenes.labelling.scene import Stopwatch
-
-SUMMARY = ".run.json"
-"""Ending of the summary that ``label`` writes beside a labelled scan, and that ``report`` reads."""
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
 
@@ -66,13 +73,16 @@ def train_command(
     seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
     jobs: Jobs = -1,
     certified: Certified = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Learn to label scans: forest, features and certified weights in one model file."""
+    from sklearn.exceptions import ConvergenceWarning
+
     from gapcut.scenes.clouds import read_cloud
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
 
-    check_folder(out)
+    check_outputs({out: MODEL}, [folder], force)
     start = time.monotonic()
     options = TrainingOptions(
         n_trees=trees,
@@ -85,9 +95,11 @@ def train_command(
     )
     with working("reading scans ...") as status:
         clouds = [read_cloud(path, need_labels=True, invalid="drop") for path in scan_files(folder)]
-        trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
+            trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
     trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
-    trained.model.save(out)
+    write_result(out, trained.model.save)
     document = _training_document(trained, len(clouds), out, time.monotonic() - start)
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     open_ = trained.model.learner.certificate_.status != "certified"
@@ -109,6 +121,7 @@ def label(
         str, Parameter(name="--invalid", help="Points that are not finite: error, or drop them.")
     ] = "error",
     jobs: Jobs = -1,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Label every point of a scan: label, confidence and segment, in the order of the points.
@@ -118,6 +131,9 @@ def label(
     from gapcut.scenes.labelling import SceneModel
 
     pairs = _outputs(scan, out)
+    for _, target in pairs:
+        summary = summary_path(target)
+        check_outputs({target: LABELLED_SCAN, summary: kind_of_ending(summary)}, [scan, model], force)
     scene_model = SceneModel.load(model)
     documents = []
     for source, target in pairs:
@@ -144,16 +160,11 @@ def _label_one(
     say(f"{source.name}: writing ...")
     clock.begin("writing")
     labelled = found.on(cloud, model.names)
-    write_cloud(target, labelled)
+    write_result(target, lambda path: write_cloud(path, labelled))
     clock.begin(None)
     document = _label_document(model, source, target, found, labelled, clock)
     write_text(summary_path(target), json_text(document))
     return document
-
-
-def summary_path(labelled: Path) -> Path:
-    """Where the summary of a labelled scan lies."""
-    return labelled.with_name(labelled.name + SUMMARY)
 
 
 def scan_files(folder: Path) -> list[Path]:
@@ -181,8 +192,10 @@ def _outputs(scan: Path, out: Path) -> list[tuple[Path, Path]]:
         out.mkdir(parents=True, exist_ok=True)
         if out.resolve() == scan.resolve():
             raise ValueError(f"--out {out} is the folder of the scans itself: name another one")
-        return [(f, out / (f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz")) for f in files]
-    check_folder(out)
+        pairs = [(f, out / (f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz")) for f in files]
+        if len({target for _, target in pairs}) < len(pairs):
+            raise ValueError(f"{scan}: two scans would be written to one name: rename one")
+        return pairs
     if out.suffix.lower() not in WRITABLE:
         raise ValueError(f"--out {out}: labelled scans are written as {' '.join(WRITABLE)}")
     if out.exists() and out.resolve() == scan.resolve():

@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
-from gapcut.cli.options import Certified, Json, check_folder
+from gapcut.cli.options import Certified, Json
+from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
 from gapcut.cli.show import emit, number, working
 from gapcut.files import write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
@@ -42,24 +43,29 @@ def solve(
         Path | None, Parameter(name="--evidence", help="UAI evidence file: labels known beforehand.")
     ] = None,
     certified: Certified = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Minimise an energy and print energy, proven bound, gap and time."""
     if out is not None:
-        check_folder(out)
+        check_outputs({out: LABELS if _is_npz(out) else LABELING}, [energy, evidence], force)
     with working(f"reading {energy} ..."):
         problem = read_energy(energy, evidence)
     with working("solving ..."):
         found = solve_energy(problem, method=method, time_limit=time_limit)
     if out is not None:
-        write_atomically(out, lambda file: _write_labels(file, out, found))
+        write_result(out, lambda path: write_atomically(path, lambda file: _write_labels(file, path, found)))
     document = _document(problem, found, out)
     emit(document, as_json, lambda console: _show(console, document))
     return DONE if found.status in _SETTLED or not certified else NOT_CERTIFIED
 
 
+def _is_npz(out: Path) -> bool:
+    return out.suffix.lower() == ".npz"
+
+
 def _write_labels(file: IO[bytes], out: Path, found: Solution) -> None:
-    if out.suffix.lower() != ".npz":
+    if not _is_npz(out):
         file.write("".join(f"{label}\n" for label in found.labels).encode())
         return
     np.savez_compressed(

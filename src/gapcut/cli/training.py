@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, check_folder, read_graphs
+from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
@@ -33,36 +34,38 @@ def train(
         bool,
         Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended."),
     ] = False,
+    force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Learn a model from labelled graphs and prove its gap to the global optimum.
 
-    Ctrl-C saves the best model so far and exits with 130. A long run of the primal-dual learner keeps
+    Ctrl-C and SIGTERM save the best model so far and exit with 130. A long run of the primal-dual learner keeps
     MODEL.checkpoint beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with
     --resume goes on from there.
     """
-    check_folder(out)
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    check_outputs({out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}), [data], force)
     graphs = read_graphs(data, select)
     start = time.monotonic()
-    try:
-        svm, interrupted = fit_with_progress(
-            graphs, options, checkpoint=_checkpoint(graphs, out, options, resume)
-        )
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted before there was a model: nothing was written") from None
-    svm.set_params(n_jobs=1, checkpoint=None)  # the model should not remember the machine
-    svm.save(out)
+    kept = _kept(graphs, checkpoint, options, resume)
+    with watch_interrupt() as interrupt:
+        try:
+            svm = _fit(graphs, options, "training", kept)
+            interrupt.saving = True
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted before there was a model: nothing was written") from None
+        svm.set_params(n_jobs=1)  # the model should not remember the machine
+        write_result(out, svm.save)
     document = training_document(svm, graphs, time.monotonic() - start)
-    document |= {"model": str(out), "interrupted": interrupted}
+    document |= {"model": str(out), "interrupted": interrupt.pressed}
     emit(document, as_json, lambda console: _show(console, svm, document))
-    if interrupted:
+    if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
 
 
-def _checkpoint(graphs: GraphSet, out: Path, options: LearningOptions, resume: bool) -> Path | None:
-    """Where the run keeps its state; an old file is dropped unless it is to be resumed."""
-    path = out.with_name(f"{out.name}.checkpoint")
+def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) -> Path | None:
+    """Where the run keeps its state, if it does; an old file is dropped unless it is to be resumed."""
     if not options.estimator(graphs, None, None).takes_checkpoint(graphs):
         if resume:
             raise ValueError(
@@ -76,20 +79,18 @@ def _checkpoint(graphs: GraphSet, out: Path, options: LearningOptions, resume: b
     return path
 
 
-def fit_with_progress(
-    graphs: GraphSet, options: LearningOptions, task: str = "training", checkpoint: Path | None = None
-) -> tuple[Machine, bool]:
-    """Fit, showing bounds on a terminal; also says whether Ctrl-C ended it early."""
-    with watch_interrupt() as interrupt, progress(task, options.target) as callback:
+def _fit(graphs: GraphSet, options: LearningOptions, task: str, checkpoint: Path | None = None) -> Machine:
+    """Fit, showing bounds on a terminal."""
+    with progress(task, options.target) as callback:
         svm = options.estimator(graphs, callback, checkpoint).fit(graphs)
-    svm.callback = None
-    return svm, interrupt.pressed
+    return svm.set_params(callback=None, checkpoint=None)
 
 
 def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Machine:
     """The same where half a result is of no use: Ctrl-C ends the command."""
-    svm, interrupted = fit_with_progress(graphs, options, task)
-    if interrupted:
+    with watch_interrupt() as interrupt:
+        svm = _fit(graphs, options, task)
+    if interrupt.pressed:
         raise KeyboardInterrupt
     return svm
 

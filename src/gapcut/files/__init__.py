@@ -1,6 +1,6 @@
 """Files that appear whole or not at all: any bytes, JSON for programs, and checked containers of arrays."""
 
-from gapcut.files.atomic import write_atomically
+from gapcut.files.atomic import try_to_write, write_atomically
 from gapcut.files.container import ModelFileError, blame, read_container, write_container
 from gapcut.files.documents import json_text, plain, write_text
 
@@ -10,6 +10,7 @@ __all__ = [
     "json_text",
     "plain",
     "read_container",
+    "try_to_write",
     "write_atomically",
     "write_container",
     "write_text",

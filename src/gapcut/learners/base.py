@@ -84,7 +84,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.clock = Deadline(self.limits.time_limit)
-        self.bounds = Bounds(self.problem)
+        self.bounds = Bounds(self.problem, self.oracle.proven)
 
     @property
     def seconds(self) -> float:

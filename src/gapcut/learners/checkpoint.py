@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 
 from gapcut.certificates import Record
 from gapcut.data.npz import one_line, read_arrays
+from gapcut.engines import Deadline
 from gapcut.files import write_atomically
 from gapcut.learners.base import Session
 
@@ -34,19 +35,21 @@ class DamagedCheckpoint(ValueError):
 
 
 class Checkpoint:
-    """The checkpoint file of one run; ``identity``: what the run must share with it, as JSON has it."""
+    """The checkpoint file of one run, due every ``seconds``; ``identity``: what the run must share with it, as JSON has
+    it.
+    """
 
-    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
-        self.path, self._identity = Path(path), dict(identity)
-        self._written = time.monotonic()
+    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any], seconds: float) -> None:
+        self.path, self._identity, self._seconds = Path(path), dict(identity), seconds
+        self._clock = Deadline(seconds)
 
     @property
-    def age(self) -> float:
-        """Seconds since the file was written, or the run began."""
-        return time.monotonic() - self._written
+    def left(self) -> float:
+        """Seconds until it is due."""
+        return self._clock.left or 0.0
 
     def write(self, session: Session, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
-        """Whole or not at all: a kill while writing leaves the file before."""
+        """Whole or not at all: a kill while writing leaves the file before. Where that fails, a warning says so."""
         meta = {
             "format": _FORMAT,
             "problem": self._identity,
@@ -58,8 +61,12 @@ class Checkpoint:
         }
         text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
         arrays = {**arrays, "best_weights": session.bounds.weights}
-        write_atomically(self.path, lambda file: np.savez(file, meta=text, **arrays))
-        self._written = time.monotonic()
+        try:
+            write_atomically(self.path, lambda file: np.savez(file, meta=text, **arrays))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            warnings.warn(f"{self.path}: {reason}: the run goes on without this checkpoint", stacklevel=2)
+        self._clock = Deadline(self._seconds)
 
     def read(self, session: Session) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and numbers of :meth:`write`, ``best_weights`` among them; counts and history go to the session.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gapcut import _core
 from gapcut.certificates import Callback
+from gapcut.engines import OutOfTime
 from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
 from gapcut.learners.cutting_plane import WorkingSet, one_pass
@@ -74,9 +75,9 @@ class PrimalDual(Learner):
     ``repair=False`` leaves the relaxed labels as they are, ``always_cut=True`` asks the oracle for each certificate.
     ``seed`` orders the repair.
 
-    ``checkpoint`` names a file that is renewed about every ``checkpoint_seconds`` and when the run ends without its
-    target; a run that finds it there goes on from it. It is deleted once the target is met. Results do not depend on
-    ``n_threads`` nor on being interrupted and resumed.
+    ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
+    run ends without its target; a run that finds it there goes on from it. It is deleted once the target is met.
+    Results do not depend on ``n_threads`` nor on being interrupted and resumed.
     """
 
     needs_relaxation: ClassVar[bool] = True
@@ -130,15 +131,15 @@ class PrimalDual(Learner):
 
     def _go_on(self, session: Session, steps: Steps) -> LearnResult:
         """From where ``steps`` are, at their C."""
-        file = None if self.checkpoint is None else Checkpoint(self.checkpoint, self._identity(steps.problem))
+        file = None
+        if self.checkpoint is not None:
+            file = Checkpoint(self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds)
         with session.guard():
             if file is not None and file.path.exists():
                 steps.resume(session, file)
             while not steps.stalled and session.goes_on:
-                steps.advance(session)
+                steps.advance(session, file)
                 steps.certify(session)
-                if file is not None and not session.target_met and file.age >= self.checkpoint_seconds:
-                    file.write(session, *steps.snapshot())
             while session.goes_on:
                 one_pass(session, steps.working_set)
         if file is not None and session.target_met:
@@ -183,9 +184,10 @@ class CertificateSchedule:
         if predicted < math.inf:
             self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * predicted)))
 
-    def stalled(self, now: int) -> bool:
+    @property
+    def stalled(self) -> bool:
         """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
-        if len(self.gaps) <= PATIENCE or now - self.start < LONGEST:
+        if len(self.gaps) <= PATIENCE or self.unrepaired is None or self.unrepaired[0] < LONGEST:
             return False
         return self.gaps[-1] > 0.9 * self.gaps[-1 - PATIENCE]
 
@@ -232,16 +234,33 @@ class Steps:
             self.state.set_trade_off(self.problem.C)
             self.schedule = CertificateSchedule(start=self.state.iterations, due=0)
 
-    def advance(self, session: Session) -> None:
+    def advance(self, session: Session, file: Checkpoint | None = None) -> None:
+        """To the next certificate; ``file`` is renewed on the way whenever it is due."""
         due = self.schedule.start + self.schedule.due
         try:
+            while file is not None and self._advance_within(due, session, file):
+                file.write(session, *self.snapshot())
+                self.state.advance(min(1, due - self.state.iterations), session.clock.left)
             self.state.advance(max(0, due - self.state.iterations), session.clock.left)
         except (ValueError, ArithmeticError):  # features beyond the range of the metric
             self.out_of_range = True
 
+    def _advance_within(self, due: int, session: Session, file: Checkpoint) -> bool:
+        """As far as the age of ``file`` allows; whether it is due before the certificate is."""
+        left = session.clock.left
+        try:
+            self.state.advance(
+                max(0, due - self.state.iterations), min(file.left, math.inf if left is None else left)
+            )
+        except OutOfTime:
+            if session.clock.left == 0.0:
+                raise
+            return True
+        return False
+
     @property
     def stalled(self) -> bool:
-        return self.out_of_range or self.schedule.stalled(self.state.iterations)
+        return self.out_of_range or self.schedule.stalled
 
     def certify(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""

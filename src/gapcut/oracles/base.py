@@ -134,6 +134,9 @@ class Oracle(ABC):
     exact: bool = False
     """Whether the labelings are maximisers (up to the rounding inside ``bounds``)."""
 
+    proven: bool = True
+    """Whether ``bounds`` are numbers; without, no model is ever certified."""
+
     feasible: bool = True
     """Whether every plane is one of that problem's labelings, or a mixture of them; else no lower bound holds."""
 

@@ -37,8 +37,8 @@ class MethodOracle(LoopedOracle):
                 f"oracle={method!r} needs the inference method {method!r}, which this version does not have: "
                 f"it has {', '.join(METHODS)}"
             )
-        self.exact = exact
-        self._method, self._proven, self._settings = method, proven, settings
+        self.exact, self.proven = exact, proven
+        self._method, self._settings = method, settings
 
     def answer(self, graph: int, energy: AugmentedEnergy, clock: Deadline) -> Answer:
         """One solve; a bound that a time limit cut short is still a bound, but then the pass is not whole."""
@@ -50,7 +50,7 @@ class MethodOracle(LoopedOracle):
         if solution.status == "stopped" and clock.left == 0.0:
             raise OutOfTime
         plane, loss = self._graphs.plane(graph, np.ascontiguousarray(solution.labels, dtype=np.int32))
-        if not self._proven:
+        if not self.proven:
             return Answer(plane, loss)
         slack = max(0.0, energy.value_of_truth() - solution.bound)
         return Answer(plane, loss, math.nextafter(slack + energy.rounding, math.inf))

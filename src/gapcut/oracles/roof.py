@@ -29,6 +29,7 @@ class RoofOracle(LoopedOracle):
     """
 
     solves: ProblemName = "relaxed binary"
+    proven = False
     binary = True
 
     def __init__(self, problem: LearningProblem, n_threads: int = 1, *, rule: HalfRule = "product") -> None:

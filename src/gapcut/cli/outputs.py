@@ -1,0 +1,153 @@
+"""What a command reads and what it writes: nothing that is read or precious is replaced, and no result is lost."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+
+from gapcut.cli.exits import Rescued
+from gapcut.files import try_to_write
+
+Result = TypeVar("Result")
+
+Force = Annotated[
+    bool,
+    Parameter(name="--force", negative="", help="Replace files of another kind; never those that are read."),
+]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file that commands write: its ``name`` and how to know one; an empty file is of any."""
+
+    name: str
+    known: Callable[[Path], bool]
+
+    def fits(self, path: Path) -> bool:
+        with suppress(OSError, ValueError, zipfile.BadZipFile):
+            return path.stat().st_size == 0 or self.known(path)
+        return False
+
+
+_MAGIC = {
+    **{".png": b"\x89PNG", ".html": b"<!doctype html", ".json": b"{", ".md": b"#"},
+    **{".glb": b"glTF", ".ply": b"ply", ".ifc": b"ISO-10303-21"},
+    **{".las": b"LASF", ".laz": b"LASF", ".pcd": b"#", ".npz": b"PK"},
+}
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(4096)
+
+
+def _archive(name: str, *arrays: str) -> Kind:
+    """An ``.npz`` with these arrays."""
+
+    def known(path: Path) -> bool:
+        with zipfile.ZipFile(path) as archive:
+            return {f"{array}.npy" for array in arrays} <= set(archive.namelist())
+
+    return Kind(name, known)
+
+
+def summary_path(labelled: Path) -> Path:
+    """Where ``label`` writes the summary of a labelled scan, and ``report`` reads it."""
+    return labelled.with_name(f"{labelled.name}.run.json")
+
+
+MODEL = Kind("model", lambda path: _head(path)[8:].startswith(b'{"__metadata__":{"gapcut"'))
+CHECKPOINT = _archive("checkpoint", "meta", "best_weights")
+GRAPHS = _archive("graph set", "node_offset", "edge_offset", "edges")
+LABELS = _archive("file of labels and bounds", "labels", "energy", "bound", "gap", "status")
+LABELING = Kind("labeling", lambda path: all(line.isdigit() for line in _head(path).splitlines()))
+PICTURE = Kind("PNG picture", lambda path: _head(path).startswith(_MAGIC[".png"]))
+LABELLED_SCAN = Kind(
+    "scan labelled by gapcut (no summary beside it)", lambda path: summary_path(path).is_file()
+)
+
+
+def kind_of_ending(path: Path) -> Kind:
+    """Of models, pages, pictures, tables and scans: known by their first bytes."""
+    ending = path.suffix.lower()
+    if ending == ".gapcut":
+        return MODEL
+    return Kind(f"{ending} file", lambda found: _head(found).startswith(_MAGIC.get(ending, b"")))
+
+
+def check_outputs(
+    writes: Mapping[Path, Kind],
+    reads: Iterable[Path | None] = (),
+    force: bool = False,
+    folder: Path | None = None,
+) -> None:
+    """Called before the work: every file that it will write can be written, and loses nothing.
+
+    ``reads``: files and folders (with the files in them) that the command reads; none of them is written over, under
+    whatever name or link. Other files are replaced if they are of the kind that is written, or with ``force``.
+    ``folder``: where all files go; unlike that of a single file, it may be absent. Raises ValueError, OSError.
+    """
+    if folder is not None:
+        _check_folder(folder)
+    sources = [source for source in reads if source is not None]
+    for path, kind in writes.items():
+        if folder is None and not path.parent.is_dir():
+            raise ValueError(f"{path.parent}: no such folder to write {path.name} to")
+        if path.exists():
+            if not path.is_file():
+                raise ValueError(f"{path} is not a file: name a file to write")
+            for source in _files(sources):
+                if source.exists() and os.path.samefile(path, source):
+                    raise ValueError(f"{path} is read by this command: name another file to write")
+            if not (force or kind.fits(path)):
+                raise ValueError(
+                    f"{path} exists and is no {kind.name}: name another file, or add --force to replace it"
+                )
+        if folder is None or path.parent.is_dir():
+            try_to_write(path)
+
+
+def write_result(path: Path, save: Callable[[Path], Result]) -> Result:
+    """``save(path)``, file or folder. Where that fails, the result goes to a new folder in the system's temporary
+    folder or, failing that, at home, and Rescued says where.
+    """
+    try:
+        return save(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    for place in (None, os.path.expanduser("~")):
+        with suppress(OSError):
+            refuge = Path(tempfile.mkdtemp(prefix="gapcut-", dir=place))
+            if _saved(refuge / path.name, save):
+                raise Rescued(f"{path}: {reason}: the result was saved as {refuge / path.name} instead")
+    raise OSError(f"{path}: {reason}: the result could not be saved elsewhere either")
+
+
+def _saved(path: Path, save: Callable[[Path], object]) -> bool:
+    try:
+        save(path)
+    except OSError:
+        with suppress(OSError):
+            path.parent.rmdir()
+        return False
+    return True
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder: name another with --out")
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try_to_write(nearest / "gapcut")
+
+
+def _files(sources: Iterable[Path]) -> Iterator[Path]:
+    for source in sources:
+        yield from source.iterdir() if source.is_dir() else (source,)
