@@ -16,6 +16,7 @@ import pytest
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
+from gapcut.learners.primal_dual import LONGEST, PATIENCE, CertificateSchedule
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -68,6 +69,13 @@ def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(proble
         assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
+
+
+def test_whether_a_run_stalls_is_asked_at_certificates_only():
+    """Else a run resumed between two of them would end its steps earlier than one that was not."""
+    gaps = [1.0] * (PATIENCE + 1)
+    assert not CertificateSchedule(gaps=gaps, unrepaired=(LONGEST - 1, 1.0)).stalled
+    assert CertificateSchedule(gaps=gaps, unrepaired=(LONGEST, 1.0)).stalled
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(problem, tmp_path):
