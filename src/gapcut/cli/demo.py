@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut.cli.bridge_report import report_files
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
-from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, write_result
+from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
 from gapcut.cli.prediction import score_solutions
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
