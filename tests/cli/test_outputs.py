@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gapcut import GraphSet, StructuredSVM
+from gapcut.datasets import make_planted
 from gapcut.machine import Machine
 from sample_graphs import sample_graphs
 
@@ -173,14 +177,14 @@ def test_a_figure_folder_that_cannot_be_written_does_not_end_without_figures(
     refuge = tmp_path / "refuge"
     refuge.mkdir()
     monkeypatch.setattr(outputs.tempfile, "tempdir", str(refuge))
-    draw = gapcut.cli.inspection.draw_model
+    draw = gapcut.cli.inspection._figures
 
     def only_there(svm, folder, graphs):
         if refuge not in folder.parents:
             raise OSError(28, "No space left on device")
         return draw(svm, folder, graphs)
 
-    monkeypatch.setattr(gapcut.cli.inspection, "draw_model", only_there)
+    monkeypatch.setattr(gapcut.cli.inspection, "_figures", only_there)
     code, _, err = run("inspect", inputs / "m.gapcut", "--figures", tmp_path / "f")
     [saved] = refuge.glob("gapcut-*/f")
     assert (code, str(saved) in err, (saved / "weights.png").is_file()) == (2, True, True)
@@ -216,3 +220,92 @@ def test_a_folder_without_rights_is_refused_before_the_work(inputs):
         )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"gapcut: {out}: Permission denied\n"
+
+
+TRAIN_OFTEN_KEPT = """
+import dataclasses, sys
+import gapcut.model.training as training
+from gapcut.cli import main
+make = training.make_learner
+training.make_learner = lambda settings: dataclasses.replace(make(settings), checkpoint_seconds=0.2)
+sys.exit(main())
+"""
+
+
+def test_a_full_disk_for_checkpoints_is_a_warning_and_the_model_is_saved(tmp_path):
+    """A limit on the size of files that a model meets and a checkpoint does not stands for a full disk."""
+    make_planted(20, 60, seed=1).save(tmp_path / "d.npz")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\n"
+    out = tmp_path / "m.gapcut"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            limit + TRAIN_OFTEN_KEPT,
+            "train",
+            tmp_path / "d.npz",
+            "--C",
+            "30",
+            "--out",
+            out,
+        ],
+        capture_output=True,
+        text=True,
+    )
+    reason = "File too large: the run goes on without this checkpoint"
+    assert (done.returncode, done.stderr) == (0, f"gapcut: warning: {out}.checkpoint: {reason}\n")
+    assert StructuredSVM.load(out).certificate_.status == "certified"
+    assert sorted(os.listdir(tmp_path)) == ["d.npz", "m.gapcut"]
+
+
+def killed_training(folder, kills, seed, C="300", gap="3e-4"):
+    """Train, killed at random moments by SIGKILL and SIGTERM, resumed each time and at last left alone."""
+    rng = np.random.default_rng(seed)
+    data, out, whole = folder / "d.npz", folder / "m.gapcut", folder / "whole.gapcut"
+    kept = folder / "m.gapcut.checkpoint"
+    make_planted(20, 60, seed=1).save(data)
+    before = data.read_bytes()
+    options = ["--C", C, "--gap", gap, "--jobs", "1"]
+    command = [sys.executable, "-c", TRAIN_OFTEN_KEPT, "train", data, *options]
+
+    def start(*more):
+        return subprocess.Popen(
+            [*command, *more], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+
+    assert start("--out", whole).wait() == 0
+    StructuredSVM(gap=0.5).fit(make_planted(3, 20, seed=2)).save(out)
+    reached = 0
+    for kill in range(kills):
+        number = (signal.SIGKILL, signal.SIGTERM)[kill % 2]
+        with start("--out", out, *(["--resume"] if kept.exists() else [])) as child:
+            time.sleep(float(rng.uniform(1.0, 5.0)))
+            child.send_signal(number)
+            code = child.wait()
+            assert code in ((-number, 0) if number == signal.SIGKILL else (-number, 130, 0)), (
+                child.stderr.read()
+            )
+        StructuredSVM.load(out)
+        assert data.read_bytes() == before
+        if code == 0:  # it was done before the signal came, and starts anew
+            reached = 0
+        elif kept.exists():
+            with np.load(kept) as arrays:
+                assert int(arrays["counters"][0]) >= reached
+                reached = int(arrays["counters"][0])
+    assert start("--out", out, *(["--resume"] if kept.exists() else [])).wait() == 0
+    assert not [name for name in os.listdir(folder) if name.endswith((".part", ".checkpoint"))]
+    ended, alone = StructuredSVM.load(out), StructuredSVM.load(whole)
+    assert np.array_equal(ended.unary_, alone.unary_)
+    assert np.array_equal(ended.pairwise_, alone.pairwise_)
+    assert ended.certificate_ == alone.certificate_
+
+
+def test_killed_at_some_moments_loses_nothing(tmp_path):
+    killed_training(tmp_path, 2, seed=0, C="30", gap="3e-3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_random_moments_loses_nothing(tmp_path, seed):
+    killed_training(tmp_path, 10, seed)

@@ -16,6 +16,7 @@ import pytest
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
+from gapcut.learners.primal_dual import LONGEST, PATIENCE, CertificateSchedule, Steps
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -68,6 +69,35 @@ def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(proble
         assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
+
+
+@pytest.mark.parametrize(("step", "times"), [("prove_lower", 1), ("prove_lower", 4), ("prove_upper", 1)])
+def test_a_certificate_that_is_cut_off_is_made_again(problem, tmp_path, monkeypatch, step, times):
+    """Ctrl-C in the middle of one; the seed of its repair is the same, and so are all bits."""
+    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+    path, done, calls = tmp_path / "run.checkpoint", getattr(Steps, step), []
+
+    def cut_off(self, *arguments):
+        found = done(self, *arguments)
+        calls.append(step)
+        if len(calls) == times:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Steps, step, cut_off)
+        part = run(problem, path)
+    assert part.certificate.status == "stopped"
+    rest = run(problem, path)
+    assert np.array_equal(rest.weights, whole.weights)
+    assert rest.certificate == whole.certificate
+
+
+def test_whether_a_run_stalls_is_asked_at_certificates_only():
+    """Else a run resumed between two of them would end its steps earlier than one that was not."""
+    gaps = [1.0] * (PATIENCE + 1)
+    assert not CertificateSchedule(gaps=gaps, unrepaired=(LONGEST - 1, 1.0)).stalled
+    assert CertificateSchedule(gaps=gaps, unrepaired=(LONGEST, 1.0)).stalled
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(problem, tmp_path):

@@ -15,9 +15,8 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
-from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, write_result
+from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
 from gapcut.cli.show import emit, table, working
-from gapcut.report.bridges import report_files, write_graphs, write_report
 
 if TYPE_CHECKING:
     from gapcut.scenes.bridges import Bridge
@@ -196,6 +195,8 @@ def _write(
     pictures: int,
     graphs: bool,
 ) -> tuple[dict[str, Any], list[str]]:
+    from gapcut.report.bridges import write_graphs, write_report
+
     folder.mkdir(parents=True, exist_ok=True)
     document, files = write_report(folder, bridges, results, seed, pictures)
     return document, files + (write_graphs(folder, results) if graphs else [])

@@ -83,6 +83,12 @@ def kind_of_ending(path: Path) -> Kind:
     return Kind(f"{ending} file", lambda found: _head(found).startswith(_MAGIC.get(ending, b"")))
 
 
+def report_files(folder: Path) -> list[Path]:
+    """What the report of an experiment may write over in a folder: its fixed names, pictures and graphs."""
+    fixed = ("report.html", "results.md", "results.json", "model.gapcut")
+    return [*(folder / name for name in fixed), *folder.glob("*.png"), *folder.glob("fold-*.npz")]
+
+
 def check_outputs(
     writes: Mapping[Path, Kind],
     reads: Iterable[Path | None] = (),

@@ -263,6 +263,17 @@ class Steps:
         return self.out_of_range or self.schedule.stalled
 
     def certify(self, session: Session) -> None:
+        """A pass. One that is cut off proves what it proves, but a checkpoint knows nothing of it: it is made again."""
+        before = session.passes, session.calls, self.best, replace(self.schedule, gaps=[*self.schedule.gaps])
+        try:
+            self._prove(session)
+        except BaseException:
+            session.passes, session.calls, self.best, self.schedule = before
+            raise
+        if not self.out_of_range:
+            session.record(self.state.active_pairs)
+
+    def _prove(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
         bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
         now = self.state.iterations - schedule.start
@@ -284,7 +295,6 @@ class Steps:
         schedule.last_upper = bounds.upper
         schedule.gaps.append(bounds.upper - (self.best or reached).value)
         schedule.next(now, wait)
-        session.record(self.state.active_pairs)
 
     def _oracle_decides(self, gap: float, target: float) -> bool:
         if self.settings.always_cut:

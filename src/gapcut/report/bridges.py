@@ -30,12 +30,6 @@ from gapcut.scenes.experiment import (
 _SHOWN = 5  # bridges on the page
 
 
-def report_files(folder: Path) -> list[Path]:
-    """What a report may write over in a folder: its fixed names, pictures and graphs."""
-    fixed = ("report.html", "results.md", "results.json", "model.gapcut")
-    return [*(folder / name for name in fixed), *folder.glob("*.png"), *folder.glob("fold-*.npz")]
-
-
 def write_report(
     folder: Path,
     bridges: Sequence[BridgeScan],
