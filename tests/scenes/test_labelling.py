@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, segment_scan, train_scenes
 from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies, label_probabilities
-from gapcut.scenes.labelling.forest import TreeForest, out_of_fold
+from gapcut.scenes.labelling.forest import TreeForest, grow_forest, out_of_fold
 from gapcut.scenes.labelling.graphs import EDGE_FEATURES, edge_names, node_names, relate, scan_graph
 from gapcut.scenes.labelling.model import renumber_labels
 from gapcut.scenes.labelling.segments import describe_segments, find_contacts
@@ -514,6 +515,18 @@ def test_shares_of_the_parts_are_kept_from_forests_that_describe_them():
         p.argmax(axis=1) == scan.label_counts(2).argmax(axis=1) for p, scan in zip(found, scans, strict=True)
     ]
     assert np.concatenate(right).mean() < 0.75
+
+
+@pytest.mark.parametrize(("power", "share"), [(0.0, 0.1), (1.0, 0.5)])
+def test_points_of_a_rare_class_count_as_much_as_the_others_where_asked(power, share):
+    """Rows that are all alike: leaves hold nothing but the weights of the classes."""
+    codes = np.array([0] * 900 + [1] * 100)
+    rows = np.zeros((1000, 2), dtype=np.float32)
+    scan = SimpleNamespace(
+        labels=codes, kept=np.arange(1000), sample=np.arange(1000), forest_rows=lambda at: rows[at]
+    )
+    forest = grow_forest([scan], 2, replace(OPTIONS, balance=0.0, n_trees=20, tree_balance=power))
+    assert forest.distributions(rows[:1])[0] == pytest.approx([1 - share, share], abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def distributions(
             found += [forest.of_segments(scan, thread_count(options.n_jobs)) for scan in asked]
         return _Distributions(np.concatenate(found))
 
-    kind = (options.n_trees, options.rows, options.balance, options.least_leaf, options.seed)
+    drawn = (options.rows, options.balance, options.tree_balance)
+    kind = (options.n_trees, *drawn, options.least_leaf, options.seed)
     keys = [[bridges[i].key for i in some] for some in (train, test)]
     name = digest("forest", _LAYOUT, kind, keys, np.concatenate(folds))
     path = None if cache is None else cache / f"forest-{name}.npz"

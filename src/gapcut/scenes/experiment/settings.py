@@ -31,9 +31,15 @@ PARTS = SceneSettings(
 """Parts are the segments, the forest sees SHOT, nodes know class distributions and their log-odds."""
 
 LEARNING = TrainingOptions(
-    n_trees=50, rows=16_500, balance=1.0, least_leaf=3, class_balance=0.0, weight_power=0.0
+    n_trees=50,
+    rows=16_500,
+    balance=1.0,
+    tree_balance=1.0,
+    least_leaf=3,
+    class_balance=0.0,
+    weight_power=0.0,
 )
-"""Forests see 1,500 points of each class; all classes and parts cost the same."""
+"""Forests see 1,500 points of each class, fewer of rare ones, which weigh more; all classes and parts cost the same."""
 
 _SHARES = 4  # of the parts, one at a time kept from a forest
 _SHOT_VOXELS, _CELL_VOXELS = 3.5, 1.6  # at least: fewer voxels hold too few points

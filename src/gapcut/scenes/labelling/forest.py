@@ -139,8 +139,17 @@ def grow_forest(
         min_samples_leaf=options.least_leaf,
         random_state=options.seed,
         n_jobs=options.n_jobs,
-    ).fit(np.concatenate(x), np.concatenate(y))
+    ).fit(np.concatenate(x), np.concatenate(y), _row_weights(np.concatenate(y), options.tree_balance))
     return TreeForest.of_sklearn(forest, n_classes)
+
+
+def _row_weights(codes: IntArray, power: float) -> FloatArray | None:
+    """Mean 1 over the classes that occur; None: all rows alike."""
+    if power == 0.0:
+        return None
+    size = np.bincount(codes)
+    weight = np.maximum(size, 1.0) ** -power
+    return np.asarray(weight[codes] / weight[size > 0].mean())
 
 
 def drawing_chances(counts: IntArray, rows: float, balance: float) -> FloatArray:

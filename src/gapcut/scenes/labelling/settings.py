@@ -141,14 +141,17 @@ _CHOICES = {
 @dataclass(frozen=True)
 class TrainingOptions:
     """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
-    m to the power ``1 - balance`` (0: as they come, 1: all classes alike), ``least_leaf`` points a leaf; ``folds`` that
-    the class distributions of the training scans are made in; ``C`` and ``gap`` of the learner; ``class_balance``:
-    classes weigh in the loss as their points to the power ``-class_balance``; ``weight_power``: segments weigh as
-    their points to this power; ``channels`` to use (None: intensity and colour, each if every scan has it)."""
+    m to the power ``1 - balance`` (0: as they come, 1: all classes alike), where each weighs as the number drawn of its
+    class to the power ``-tree_balance`` (1: rare classes count as much as others), ``least_leaf`` points a leaf;
+    ``folds`` that the class distributions of the training scans are made in; ``C`` and ``gap`` of the learner;
+    ``class_balance``: classes weigh in the loss as their points to the power ``-class_balance``; ``weight_power``:
+    segments weigh as their points to this power; ``channels`` to use (None: intensity and colour, each if every scan
+    has it)."""
 
     n_trees: int = 60
     rows: int = 60_000
     balance: float = 0.5
+    tree_balance: float = 0.0
     least_leaf: int = 2
     folds: int = 5
     C: float = 1.0
