@@ -52,6 +52,12 @@ Out<T> to_array(std::vector<T>&& v) {
     return to_array(std::move(v), {size});
 }
 
+// A getter of a copy of that member; to be bound with rv_policy::move.
+template <class C, class T>
+auto copy_of(std::vector<T> C::* member) {
+    return [member](const C& self) { return to_array(std::vector(self.*member)); };
+}
+
 // Stops when `seconds` from now have passed (nullopt: never) or a signal such as Ctrl-C is pending.
 inline StopTest stop_test(std::optional<double> seconds) {
     using clock = std::chrono::steady_clock;
@@ -68,6 +74,21 @@ inline StopTest stop_test(std::optional<double> seconds) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         return false;
     };
+}
+
+// f(stop), the interpreter lock released; nothing in f may touch Python objects but through arrays they hold.
+template <class F>
+auto until(std::optional<double> time_left, F&& f) {
+    const StopTest stop = stop_test(time_left);
+    const nb::gil_scoped_release release;
+    return f(stop);
+}
+
+// f(), the interpreter lock released; the same holds for f.
+template <class F>
+auto unlocked(F&& f) {
+    const nb::gil_scoped_release release;
+    return f();
 }
 
 }  // namespace gapcut::bindings

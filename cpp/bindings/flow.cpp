@@ -27,11 +27,7 @@ nb::tuple max_flow(const In1<std::int64_t>& excess, const In2<std::int32_t>& arc
         if (forward(q) < 0 || backward(q) < 0) throw std::invalid_argument("capacities must not be negative");
         flow.add_arc(arcs(q, 0), arcs(q, 1), forward(q), backward(q));
     }
-    std::int64_t value = 0;
-    {
-        const nb::gil_scoped_release release;
-        value = flow.solve();
-    }
+    const std::int64_t value = unlocked([&] { return flow.solve(); });
     std::vector<std::uint8_t> side(excess.size());
     for (std::size_t v = 0; v < side.size(); ++v) side[v] = flow.source_side(static_cast<std::int32_t>(v));
     return nb::make_tuple(value, to_array(std::move(side)));
@@ -48,10 +44,7 @@ nb::tuple closure(const In1<double>& gains, const In2<std::int32_t>& pairs, cons
         if (!(b(q) >= 0)) throw std::invalid_argument("pair coefficients must be >= 0");
         c.add_pair(pairs(q, 0), pairs(q, 1), b(q));
     }
-    {
-        const nb::gil_scoped_release release;
-        c.solve();
-    }
+    unlocked([&] { c.solve(); });
     return nb::make_tuple(to_array(std::vector(c.labels())), c.rounding(), c.stats().core_variables);
 }
 

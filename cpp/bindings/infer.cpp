@@ -13,11 +13,6 @@
 namespace gapcut::bindings {
 namespace {
 
-template <class T>
-Out<T> copy(std::vector<T> v) {
-    return to_array(std::move(v));
-}
-
 infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance,
                            int patience, double least_progress, const std::string& order, bool escape) {
     infer::TrwsSettings settings = message_settings(max_sweeps, tolerance, patience, least_progress, order);
@@ -74,24 +69,17 @@ Out<double> pairwise(const RowMatrix& edges, const In3<double>& weights) {
     const std::size_t k = weights.shape(0);
     if (weights.shape(1) != k || static_cast<std::int64_t>(weights.shape(2)) != edges.cols())
         throw std::invalid_argument("pairwise weights must be (K, K, edge features)");
-    std::vector<double> out;
-    {
-        const nb::gil_scoped_release release;
-        out = infer::pairwise_tables(edges, static_cast<std::int64_t>(k), weights.data());
-    }
-    return to_array(std::move(out), {static_cast<std::size_t>(edges.rows()), k, k});
+    return to_array(
+        unlocked([&] { return infer::pairwise_tables(edges, static_cast<std::int64_t>(k), weights.data()); }),
+        {static_cast<std::size_t>(edges.rows()), k, k});
 }
 
 Out<double> unary(const RowMatrix& nodes, const In2<double>& weights) {
     const std::size_t k = weights.shape(0);
     if (static_cast<std::int64_t>(weights.shape(1)) != nodes.cols())
         throw std::invalid_argument("unary weights must be (K, node features)");
-    std::vector<double> out;
-    {
-        const nb::gil_scoped_release release;
-        out = infer::unary_tables(nodes, static_cast<std::int64_t>(k), weights.data());
-    }
-    return to_array(std::move(out), {static_cast<std::size_t>(nodes.rows()), k});
+    return to_array(unlocked([&] { return infer::unary_tables(nodes, static_cast<std::int64_t>(k), weights.data()); }),
+                    {static_cast<std::size_t>(nodes.rows()), k});
 }
 
 }  // namespace
@@ -109,31 +97,25 @@ void bind_infer(nb::module_& m) {
             },
             "labels"_a)
         .def("independent_bound",
-             [](const PairwiseEnergy& e) {
-                 const nb::gil_scoped_release release;
-                 return infer::independent_bound(e.view);
-             })
+             [](const PairwiseEnergy& e) { return unlocked([&] { return infer::independent_bound(e.view); }); })
         .def("unary_labels", [](const PairwiseEnergy& e) { return to_array(infer::unary_labels(e.view)); });
 
     using Trws = infer::TrwsResult;
     nb::class_<Trws>(m, "TrwsResult", "What message passing found and proved.")
-        .def_prop_ro(
-            "labels", [](const Trws& t) { return copy(t.labels); }, nb::rv_policy::move)
-        .def_prop_ro("bound", [](const Trws& t) { return t.bound; })
-        .def_prop_ro(
-            "component", [](const Trws& t) { return copy(t.component); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "component_bound", [](const Trws& t) { return copy(t.component_bound); }, nb::rv_policy::move)
-        .def_prop_ro("sweeps", [](const Trws& t) { return t.sweeps; })
-        .def_prop_ro("soft_sweeps", [](const Trws& t) { return t.soft_sweeps; })
-        .def_prop_ro("half_sweep_entries", [](const Trws& t) { return t.half_sweep_entries; })
-        .def_prop_ro("half_sweep_seconds", [](const Trws& t) { return t.half_sweep_seconds; })
-        .def_prop_ro("stopped", [](const Trws& t) { return t.stopped; });
+        .def_prop_ro("labels", copy_of(&Trws::labels), nb::rv_policy::move)
+        .def_ro("bound", &Trws::bound)
+        .def_prop_ro("component", copy_of(&Trws::component), nb::rv_policy::move)
+        .def_prop_ro("component_bound", copy_of(&Trws::component_bound), nb::rv_policy::move)
+        .def_ro("sweeps", &Trws::sweeps)
+        .def_ro("soft_sweeps", &Trws::soft_sweeps)
+        .def_ro("half_sweep_entries", &Trws::half_sweep_entries)
+        .def_ro("half_sweep_seconds", &Trws::half_sweep_seconds)
+        .def_ro("stopped", &Trws::stopped);
 
     nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")
         .def(nb::init<const PairwiseEnergy&, const In1<std::uint8_t>&>(), "energy"_a, "keep"_a, nb::keep_alive<1, 2>())
         .def_prop_ro(
-            "core", [](const Reduction& r) { return copy(r.reduced.core()); }, nb::rv_policy::move)
+            "core", [](const Reduction& r) { return to_array(std::vector(r.reduced.core())); }, nb::rv_policy::move)
         .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
         .def("pairs", &Reduction::pairs)
         .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")

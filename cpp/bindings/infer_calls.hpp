@@ -1,4 +1,4 @@
-// What the bindings of all inference methods do alike: run without the interpreter until time is up, read settings.
+// What the bindings of all inference methods do alike: local search, settings of message passing.
 #pragma once
 
 #include <stdexcept>
@@ -10,14 +10,6 @@
 #include "gapcut/infer/trws.hpp"
 
 namespace gapcut::bindings {
-
-// f(stop), the interpreter lock released; nothing in f may touch Python objects but through arrays they hold.
-template <class F>
-auto until(std::optional<double> time_left, F&& f) {
-    const StopTest stop = stop_test(time_left);
-    const nb::gil_scoped_release release;
-    return f(stop);
-}
 
 // ICM of an energy or a factor graph: labels, stopped.
 template <class E>

@@ -21,13 +21,10 @@ SolvedPlanes solve_planes(const In2<double>& planes, const In1<double>& losses, 
     if (static_cast<std::int64_t>(losses.size()) != count)
         throw std::invalid_argument("losses need one entry per plane");
     const Box box{to_vector(lower), to_vector(upper)};
-    const auto stop = stop_test(time_left);
-    QPSolution s;
-    {
-        const nb::gil_scoped_release release;
-        s = solve({planes.data(), losses.data(), count, dim}, box, C, to_vector(start),
-                  {tolerance, max_iterations, seed}, stop);
-    }
+    const PlaneSet set{planes.data(), losses.data(), count, dim};
+    QPSolution s = until(time_left, [&](const StopTest& stop) {
+        return solve(set, box, C, to_vector(start), {tolerance, max_iterations, seed}, stop);
+    });
     return {to_array(std::move(s.alpha)), to_array(std::move(s.weights)), s.value, s.gap, s.iterations};
 }
 

@@ -98,8 +98,7 @@ void bind_one_hot(nb::module_& m) {
         .def(nb::init<const Problem&>(), "problem"_a, nb::keep_alive<1, 2>())
         .def("energy", &AugmentedGraphs::energy, "weights"_a, "graph"_a, "binary"_a = false,
              "Unary (V, K), edges (E, 2), tables (E, K, K) to minimise, and what rounding can hide; binary: with the "
-             "loss of "
-             "independent indicators.")
+             "loss of independent indicators.")
         .def(
             "truth",
             [](const AugmentedGraphs& a, std::int32_t graph) {

@@ -11,13 +11,12 @@ nb::tuple evaluate(Oracle& oracle, const In1<double>& weights, const In1<std::in
                    std::optional<double> seconds) {
     const auto dim = static_cast<std::size_t>(oracle.problem().dim());
     std::vector<double> planes(graphs.size() * dim), losses, bounds;
-    {
-        const auto stop = stop_test(seconds);
-        const nb::gil_scoped_release release;
-        for (const auto& answer : oracle.evaluate(span(weights), span(graphs), planes.data(), stop)) {
-            losses.push_back(answer.loss);
-            bounds.push_back(answer.bound);
-        }
+    const auto answers = until(seconds, [&](const StopTest& stop) {
+        return oracle.evaluate(span(weights), span(graphs), planes.data(), stop);
+    });
+    for (const auto& answer : answers) {
+        losses.push_back(answer.loss);
+        bounds.push_back(answer.bound);
     }
     return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)),
                           to_array(std::move(bounds)));
@@ -26,23 +25,13 @@ nb::tuple evaluate(Oracle& oracle, const In1<double>& weights, const In1<std::in
 // run(stop) -> OracleTotals, without the interpreter lock.
 template <class F>
 nb::tuple totals(std::optional<double> seconds, F&& run) {
-    OracleTotals found;
-    {
-        const auto stop = stop_test(seconds);
-        const nb::gil_scoped_release release;
-        found = run(stop);
-    }
+    OracleTotals found = until(seconds, run);
     return nb::make_tuple(to_array(std::move(found.plane)), found.loss, found.bound);
 }
 
 template <class Oracle>
 auto labelings(Oracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {
-    typename Oracle::Labels labels;
-    {
-        const nb::gil_scoped_release release;
-        labels = oracle.labelings(span(weights), span(graphs));
-    }
-    return to_array(std::move(labels));
+    return to_array(unlocked([&] { return oracle.labelings(span(weights), span(graphs)); }));
 }
 
 template <class Oracle>

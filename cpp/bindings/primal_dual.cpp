@@ -18,11 +18,7 @@ std::span<const float> labels_of(const Problem& p, const In2<float>& z) {
 }
 
 nb::dict snapshot(const PrimalDual& self) {
-    PrimalDualSnapshot s;
-    {
-        const nb::gil_scoped_release release;
-        s = self.snapshot();
-    }
+    PrimalDualSnapshot s = unlocked([&] { return self.snapshot(); });
     nb::dict out;
     out["w"] = to_array(std::move(s.w));
     out["w_step"] = to_array(std::move(s.w_step));
@@ -97,9 +93,7 @@ void bind_primal_dual(nb::module_& m) {
         .def(
             "advance",
             [](PrimalDual& self, int iterations, std::optional<double> seconds) {
-                const auto stop = stop_test(seconds);
-                const nb::gil_scoped_release release;
-                self.advance(iterations, stop);
+                until(seconds, [&](const StopTest& stop) { self.advance(iterations, stop); });
             },
             "iterations"_a, "seconds"_a.none() = nb::none())
         .def("weights", [](const PrimalDual& self) { return to_array(self.weights()); })
@@ -114,18 +108,14 @@ void bind_primal_dual(nb::module_& m) {
             "slack_bound",
             [](const PrimalDual& self, const Problem& p, const In1<double>& weights, int threads,
                std::optional<double> seconds) {
-                SlackBound found;
-                {
-                    const auto stop = stop_test(seconds);
-                    const nb::gil_scoped_release release;
-                    found = slack_bound(p, span(weights), self.multipliers(), threads, stop);
-                }
+                const SlackBound found = until(seconds, [&](const StopTest& stop) {
+                    return slack_bound(p, span(weights), self.multipliers(), threads, stop);
+                });
                 return nb::make_tuple(found.bound, found.rounding);
             },
             "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
             "Proven upper bound of the mean slack at these weights from the arc multipliers reached, and its part that "
-            "is "
-            "rounding.")
+            "is rounding.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)
@@ -146,13 +136,10 @@ void bind_primal_dual(nb::module_& m) {
             [](Repair& self, const Problem& p, const In2<float>& z, double C, int sweeps, double min_gain,
                std::uint64_t seed, std::optional<double> seconds) {
                 const auto labels = labels_of(p, z);
-                std::vector<float> better;
-                {
-                    const auto stop = stop_test(seconds);
-                    const nb::gil_scoped_release release;
-                    better = self.run(labels, C, sweeps, min_gain, seed, stop);
-                }
-                return to_array(std::move(better), {z.shape(0), z.shape(1)});
+                return to_array(
+                    until(seconds,
+                          [&](const StopTest& stop) { return self.run(labels, C, sweeps, min_gain, seed, stop); }),
+                    {z.shape(0), z.shape(1)});
             },
             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none())
         .def_prop_ro("last_steps", &Repair::last_steps);
@@ -161,12 +148,8 @@ void bind_primal_dual(nb::module_& m) {
         "relaxed_plane",
         [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {
             const auto labels = labels_of(p, z);
-            RelaxedPlane result;
-            {
-                const auto stop = stop_test(seconds);
-                const nb::gil_scoped_release release;
-                result = relaxed_plane(p, labels, threads, stop);
-            }
+            RelaxedPlane result =
+                until(seconds, [&](const StopTest& stop) { return relaxed_plane(p, labels, threads, stop); });
             return nb::make_tuple(to_array(std::move(result.plane)), result.loss);
         },
         "problem"_a, "labels"_a, "threads"_a, "seconds"_a.none() = nb::none(),

@@ -105,8 +105,7 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("n_cliques", &CliqueGroup::n_cliques)
         .def_prop_ro("n_tuples", &CliqueGroup::n_tuples)
         .def_prop_ro("dim", &CliqueGroup::dim)
-        .def_prop_ro(
-            "offset", [](const CliqueGroup& g) { return to_array(std::vector(g.offset)); }, nb::rv_policy::move)
+        .def_prop_ro("offset", copy_of(&CliqueGroup::offset), nb::rv_policy::move)
         .def_prop_ro(
             "tuples",
             [](const CliqueGroup& g) {
@@ -134,12 +133,9 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("pairwise_end", &Problem::pairwise_end)
         .def_prop_ro("full_dim", &Problem::full_dim)
         .def_prop_ro("dim", &Problem::dim)
-        .def_prop_ro(
-            "coordinates", [](const Problem& p) { return to_array(std::vector(p.coordinates)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "node_offset", [](const Problem& p) { return to_array(std::vector(p.node_offset)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "edge_offset", [](const Problem& p) { return to_array(std::vector(p.edge_offset)); }, nb::rv_policy::move)
+        .def_prop_ro("coordinates", copy_of(&Problem::coordinates), nb::rv_policy::move)
+        .def_prop_ro("node_offset", copy_of(&Problem::node_offset), nb::rv_policy::move)
+        .def_prop_ro("edge_offset", copy_of(&Problem::edge_offset), nb::rv_policy::move)
         .def("contents", &contents, "All packed arrays as read-only views.",
              nb::sig("def contents(self) -> list[NDArray[numpy.generic]]"))
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
@@ -157,10 +153,7 @@ void bind_problem(nb::module_& m) {
                  return to_array(absolute_feature_sums(p),
                                  {static_cast<std::size_t>(p.n_graphs()), static_cast<std::size_t>(p.feature_width())});
              })
-        .def("feature_radius", [](const Problem& p) {
-            const nb::gil_scoped_release release;
-            return feature_radius(p);
-        });
+        .def("feature_radius", &feature_radius, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace gapcut::bindings

@@ -23,14 +23,10 @@ auto span(const A& a) {
 
 nb::tuple shot(const RadiusGrid& grid, const In2<float>& normals, const In1<std::int64_t>& at, bool wrap_cosine,
                int n_threads) {
-    std::vector<float> descriptors, frames;
-    {
-        const StopTest stop = stop_test(std::nullopt);
-        const nb::gil_scoped_release release;
-        descriptors.resize(at.size() * scene::kShotSize);
-        frames.resize(at.size() * scene::kFrameSize);
+    std::vector<float> descriptors(at.size() * scene::kShotSize), frames(at.size() * scene::kFrameSize);
+    until(std::nullopt, [&](const StopTest& stop) {
         scene::shot(grid, span(normals), span(at), {wrap_cosine, n_threads}, descriptors, frames, stop);
-    }
+    });
     return nb::make_tuple(to_array(std::move(descriptors), {at.size(), scene::kShotSize}),
                           to_array(std::move(frames), {at.size(), 3, 3}));
 }
@@ -38,11 +34,7 @@ nb::tuple shot(const RadiusGrid& grid, const In2<float>& normals, const In1<std:
 template <class F>
 nb::tuple shape(std::size_t n, F&& compute) {
     std::vector<float> normals(3 * n), axes(3 * n), variances(3 * n);
-    {
-        const StopTest stop = stop_test(std::nullopt);
-        const nb::gil_scoped_release release;
-        compute(scene::ShapeOut{normals, axes, variances}, stop);
-    }
+    until(std::nullopt, [&](const StopTest& stop) { compute(scene::ShapeOut{normals, axes, variances}, stop); });
     return nb::make_tuple(to_array(std::move(normals), {n, 3}), to_array(std::move(axes), {n, 3}),
                           to_array(std::move(variances), {n, 3}));
 }
@@ -63,34 +55,22 @@ Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals
                                const In2<float>& variances, const In2<std::int32_t>& neighbours, double angle,
                                double offset, double curvature, double linearity, double reach, double extent,
                                std::int64_t least) {
-    std::vector<std::int32_t> segments;
-    {
-        const nb::gil_scoped_release release;
-        segments = scene::grow_regions({span(xyz), span(normals), span(axes), span(variances), span(neighbours),
-                                        static_cast<std::int64_t>(neighbours.shape(1))},
-                                       {angle, offset, curvature, linearity, reach, extent, least});
-    }
-    return to_array(std::move(segments));
+    return to_array(unlocked([&] {
+        return scene::grow_regions({span(xyz), span(normals), span(axes), span(variances), span(neighbours),
+                                    static_cast<std::int64_t>(neighbours.shape(1))},
+                                   {angle, offset, curvature, linearity, reach, extent, least});
+    }));
 }
 
 Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_t seed) {
     if (xyz.shape(1) != 3) throw std::invalid_argument("points must be rows of x, y, z");
-    std::vector<std::int64_t> rows;
-    {
-        const nb::gil_scoped_release release;
-        rows = scene::voxel_sample(span(xyz), size, seed);
-    }
-    return to_array(std::move(rows));
+    return to_array(unlocked([&] { return scene::voxel_sample(span(xyz), size, seed); }));
 }
 
 Out<std::int64_t> group_order(const In1<std::int64_t>& groups, const std::optional<In1<double>>& values,
                               std::int64_t n_groups) {
-    std::vector<std::int64_t> order;
-    {
-        const nb::gil_scoped_release release;
-        order = scene::group_order(span(groups), values ? span(*values) : std::span<const double>(), n_groups);
-    }
-    return to_array(std::move(order));
+    const auto sorted_by = values ? span(*values) : std::span<const double>();
+    return to_array(unlocked([&] { return scene::group_order(span(groups), sorted_by, n_groups); }));
 }
 
 Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
@@ -106,12 +86,10 @@ Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::in
                                      static_cast<std::int64_t>(rows.shape(1)),
                                      static_cast<std::int64_t>(value.shape(1))};
     std::vector<float> out(rows.shape(0) * value.shape(1));
-    {
-        const StopTest stop = stop_test(std::nullopt);
-        const nb::gil_scoped_release release;
+    until(std::nullopt, [&](const StopTest& stop) {
         scene::check(forest);
         scene::forest_distributions(forest, span(rows), n_threads, out, stop);
-    }
+    });
     return to_array(std::move(out), {rows.shape(0), value.shape(1)});
 }
 

@@ -26,8 +26,3 @@ def gamma(operations: float) -> float:
 def up(value: float) -> float:
     """The next larger double; pays for the last rounding."""
     return math.nextafter(value, math.inf)
-
-
-def down(value: float) -> float:
-    """The next smaller double."""
-    return math.nextafter(value, -math.inf)

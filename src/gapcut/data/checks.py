@@ -130,12 +130,12 @@ def edge_array(value: Any, n_nodes: int) -> IntArray:
     if outside.any():
         at = int(np.argmax(outside))
         legal = f"node indices run from 0 to {n_nodes - 1}" if n_nodes else "the graph has no nodes"
-        raise GraphError(f"edge {at} is {_listed(whole[at])}, but {legal}")
+        raise GraphError(f"edge {at} is {listed(whole[at])}, but {legal}")
     loops = whole[:, 0] == whole[:, 1]
     if loops.any():
         at = int(np.argmax(loops))
         raise GraphError(
-            f"edge {at} is {_listed(whole[at])}, a self loop: drop it, or add its features to the node's"
+            f"edge {at} is {listed(whole[at])}, a self loop: drop it, or add its features to the node's"
         )
     return frozen(whole, np.int64)
 
@@ -150,11 +150,12 @@ def whole_numbers(raw: AnyArray, row: str, what: str) -> AnyArray:
     broken = (values != np.floor(values)).any(axis=1)
     if broken.any():
         at = int(np.argmax(broken))
-        raise GraphError(f"{row} {at} is {_listed(values[at])}, but node indices are whole numbers")
+        raise GraphError(f"{row} {at} is {listed(values[at])}, but node indices are whole numbers")
     return values
 
 
-def _listed(nodes: AnyArray) -> str:
+def listed(nodes: AnyArray) -> str:
+    """How messages write a row of node indices."""
     return f"({', '.join(f'{u:g}' if nodes.dtype.kind == 'f' else str(u) for u in nodes)})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from gapcut.data import checks
 from gapcut.data.errors import GraphError
+from gapcut.data.labels import plain_value
 from gapcut.typing import BoolArray, FloatArray, IntArray
 
 LEAST, MOST = 3, 32
@@ -66,27 +67,24 @@ class CliqueSet:
 
     def with_features(self, features: Any, *, checked: bool = False) -> CliqueSet:
         """The same cliques under other features; ``checked``: as in :meth:`Graph.with_features`."""
-        other = object.__new__(CliqueSet)
-        rows = features if checked else _features(features, len(self))
-        other._set(nodes=self.nodes, features=rows, tuples=self.tuples)
-        return other
+        return self._with(self.nodes, features if checked else _features(features, len(self)))
 
     def induced(self, keep: BoolArray, position: IntArray) -> CliqueSet:
         """The cliques all of whose nodes are kept, under the nodes' new numbers."""
         inside = keep[self.nodes].all(axis=1)
-        other = object.__new__(CliqueSet)
-        other._set(
-            nodes=checks.frozen(position[self.nodes[inside]], np.int64),
-            features=checks.frozen(self.features[inside], np.float64),
-            tuples=self.tuples,
+        return self._with(
+            checks.frozen(position[self.nodes[inside]], np.int64),
+            checks.frozen(self.features[inside], np.float64),
         )
-        return other
 
     def over(self, nodes: Any, features: Any) -> CliqueSet:
         """Other cliques of the same kind; raises GraphError as the constructor does."""
-        other = object.__new__(CliqueSet)
         rows = _node_rows(nodes)
-        other._set(nodes=rows, features=_features(features, len(rows)), tuples=self.tuples)
+        return self._with(rows, _features(features, len(rows)))
+
+    def _with(self, nodes: IntArray, features: FloatArray) -> CliqueSet:
+        other = object.__new__(CliqueSet)
+        other._set(nodes=nodes, features=features, tuples=self.tuples)
         return other
 
     def empty(self) -> CliqueSet:
@@ -107,7 +105,7 @@ class CliqueSet:
         if outside.any():
             at = int(np.argmax(outside))
             legal = f"node indices run from 0 to {n_nodes - 1}" if n_nodes else "the graph has no nodes"
-            raise GraphError(f"clique {at} of group {group} is {_listed(self.nodes[at])}, but {legal}")
+            raise GraphError(f"clique {at} of group {group} is {checks.listed(self.nodes[at])}, but {legal}")
 
     def __repr__(self) -> str:
         chosen = f"{self.tuples!r} tuples" if isinstance(self.tuples, str) else f"{len(self.tuples)} tuples"
@@ -171,14 +169,16 @@ def _node_rows(value: Any) -> IntArray:
     outside = ((whole < 0) | (whole > MOST_NODES)).any(axis=1)
     if outside.any():
         at = int(np.argmax(outside))
-        raise GraphError(f"clique {at} is {_listed(whole[at])}, but node indices run from 0 to {MOST_NODES}")
+        raise GraphError(
+            f"clique {at} is {checks.listed(whole[at])}, but node indices run from 0 to {MOST_NODES}"
+        )
     rows = checks.frozen(whole, np.int64)
     ordered = np.sort(rows, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
         at = int(np.argmax(twice))
         raise GraphError(
-            f"clique {at} is {_listed(rows[at])}, which holds a node twice: nodes must be distinct"
+            f"clique {at} is {checks.listed(rows[at])}, which holds a node twice: nodes must be distinct"
         )
     return rows
 
@@ -202,7 +202,7 @@ def _tuples(value: Any, order: int) -> Tuples:
             )
         return value
     try:
-        rows = [tuple(_plain(label) for label in row) for row in value]
+        rows = [tuple(plain_value(label) for label in row) for row in value]
     except TypeError:
         raise GraphError(f"tuples must be 'all', 'equal', or a list of tuples of {order} labels") from None
     seen = set()
@@ -224,11 +224,3 @@ def _tuples(value: Any, order: int) -> Tuples:
     if not rows:
         raise GraphError("tuples is empty: name at least one label tuple, or leave the cliques out")
     return tuple(rows)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _listed(nodes: Sequence[Any]) -> str:
-    return f"({', '.join(f'{u:g}' for u in nodes)})"

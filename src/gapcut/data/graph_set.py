@@ -97,12 +97,7 @@ class GraphSet(Sequence[Graph]):
         """
         found = archive.load(path, unpack_limit)
         try:
-            graphs = cls(
-                found.graphs,
-                extras=found.extras,
-                node_feature_names=found.node_feature_names,
-                edge_feature_names=found.edge_feature_names,
-            )
+            graphs = cls(**vars(found))
         except ValueError as error:
             raise GraphFileError(f"{path}: {error}") from None
         return graphs if select is None else graphs.select(select)

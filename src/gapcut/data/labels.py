@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,14 +55,27 @@ def typed_values(values: list[Any]) -> AnyArray:
         try:
             array: AnyArray = np.array(values, dtype=dtype)
         except OverflowError:  # an integer beyond 64 bits
-            return _objects(values)
+            return object_array(values)
         # numpy cuts trailing NULs off strings
-        return array if dtype is not np.str_ or array.tolist() == values else _objects(values)
-    return _objects(values)
+        return array if dtype is not np.str_ or array.tolist() == values else object_array(values)
+    return object_array(values)
+
+
+def plain_value(value: Any) -> Any:
+    """A Python value in place of a NumPy scalar."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def object_array(values: Sequence[Any]) -> AnyArray:
+    """(n,) the values as they are, tuples too."""
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
 
 
 def _from_values(values: list[Any]) -> AnyArray | None:
-    plain = [v.item() if isinstance(v, np.generic) else v for v in values]
+    plain = [plain_value(v) for v in values]
     _refuse_nan(plain)
     for node, label in enumerate(plain):
         try:
@@ -86,18 +100,13 @@ def _refuse_nan(values: list[Any]) -> None:
 def _one_dimensional(value: Any) -> AnyArray:
     """An array of labels; a list is taken entry by entry: tuples stay labels, and 1 beside "a" stays 1."""
     if isinstance(value, np.ma.MaskedArray) and value.ndim == 1:
-        return _objects([None if hidden else v for v, hidden in zip(value.data, _mask(value), strict=True)])
+        return object_array(
+            [None if hidden else v for v, hidden in zip(value.data, _mask(value), strict=True)]
+        )
     if isinstance(value, list | tuple):
-        return _objects(list(value))
+        return object_array(list(value))
     return plain_array(value, "labels", "node")
 
 
 def _mask(value: np.ma.MaskedArray[Any, Any]) -> AnyArray:
     return np.asarray(np.ma.getmaskarray(value))
-
-
-def _objects(values: list[Any]) -> AnyArray:
-    array = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        array[i] = value
-    return array

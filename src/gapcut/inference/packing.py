@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -123,22 +123,14 @@ def pack_tables(tables: Any, edges: IntArray, labels: Int32Array) -> tuple[IntAr
     stacked = isinstance(tables, np.ndarray) and tables.dtype != object
     if stacked and tables.ndim == 2:
         packed = as_floats(tables, "tables")
-        _match_shapes(
-            rows, columns, np.full(len(edges), packed.shape[0]), np.full(len(edges), packed.shape[1]), edges
-        )
+        _match_shapes(rows, columns, packed.shape, edges)
         starts = np.zeros(len(edges), dtype=np.int64)
     elif stacked and (tables.ndim == 3 or tables.size == 0):
         if len(tables) != len(edges):
             raise ValueError(f"tables hold {len(tables)} edges, edges {len(edges)}: give one table per edge")
         packed = as_floats(tables, "tables")
         if len(edges):
-            _match_shapes(
-                rows,
-                columns,
-                np.full(len(edges), packed.shape[1]),
-                np.full(len(edges), packed.shape[2]),
-                edges,
-            )
+            _match_shapes(rows, columns, packed.shape[1:3], edges)
         starts = np.arange(len(edges), dtype=np.int64) * (
             packed.shape[1] * packed.shape[2] if packed.ndim == 3 else 0
         )
@@ -165,7 +157,7 @@ def _pack_table_list(
                 f"table of edge {e} has shape {table.shape}, expected 2-D: {rows[e]} x {columns[e]}"
             )
     shape = np.array([t.shape for t in arrays], dtype=np.int64).reshape(-1, 2)
-    _match_shapes(rows, columns, shape[:, 0], shape[:, 1], edges)
+    _match_shapes(rows, columns, shape, edges)
     sizes = rows * columns
     starts = np.cumsum(sizes) - sizes
     flat = np.concatenate([t.ravel() for t in arrays]) if arrays else np.zeros(0)
@@ -173,14 +165,14 @@ def _pack_table_list(
     return starts, flat
 
 
-def _match_shapes(
-    rows: IntArray, columns: IntArray, got_rows: IntArray, got_columns: IntArray, edges: IntArray
-) -> None:
-    bad = _forbid((rows != got_rows) | (columns != got_columns))
+def _match_shapes(rows: IntArray, columns: IntArray, shapes: ArrayLike, edges: IntArray) -> None:
+    """``shapes``: (E, 2), or (2,) where all tables have one shape."""
+    got = np.broadcast_to(shapes, (len(edges), 2))
+    bad = _forbid((rows != got[:, 0]) | (columns != got[:, 1]))
     if bad is not None:
         u, v = edges[bad]
         raise ValueError(
-            f"table of edge {bad} is {got_rows[bad]} x {got_columns[bad]}, but node {u} has {rows[bad]} "
+            f"table of edge {bad} is {got[bad, 0]} x {got[bad, 1]}, but node {u} has {rows[bad]} "
             f"labels and node {v} has {columns[bad]}"
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.data import CliqueSet, tuple_codes
+from gapcut.data.labels import plain_value, typed_values
 from gapcut.typing import AnyArray, IntArray
 
 _log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class LabelCoder:
 
         Raises ValueError for none, None or NaN, duplicates, and values that cannot be hashed.
         """
-        values = [_plain(v) for v in classes]
+        values = [plain_value(v) for v in classes]
         if not values:
             raise ValueError("classes is empty: name at least one label, or leave classes=None")
         seen: dict[Hashable, None] = {}
@@ -46,8 +47,9 @@ class LabelCoder:
             if value in seen:
                 raise ValueError(f"classes names the label {value!r} twice: labels must be distinct")
             seen[value] = None
-        dtype = classes.dtype if isinstance(classes, np.ndarray) else None
-        return cls(_label_array(values, dtype))
+        if isinstance(classes, np.ndarray) and classes.dtype.kind in "iubUf":
+            return cls(np.array(values, dtype=classes.dtype))
+        return cls(typed_values(values))
 
     @classmethod
     def found(cls, labels: Sequence[AnyArray | None]) -> LabelCoder:
@@ -67,10 +69,10 @@ class LabelCoder:
             for value in y.tolist():
                 if value is not None:
                     _check_label(value, "labels")
-                    _keep(distinct, _plain(value))
+                    _keep(distinct, plain_value(value))
         if not distinct:
             raise ValueError("no node of any graph has a label: give labels to fit")
-        return cls(_label_array(_stable_order(list(distinct.values())), None))
+        return cls(typed_values(_stable_order(list(distinct.values()))))
 
     @property
     def n_labels(self) -> int:
@@ -83,7 +85,7 @@ class LabelCoder:
 
     def code(self, label: Hashable) -> int:
         """Code of one label, ``UNKNOWN`` if it is not among the classes."""
-        return self._codes.get(_plain(label), UNKNOWN)
+        return self._codes.get(plain_value(label), UNKNOWN)
 
     def encode(self, labels: AnyArray | None, n_nodes: int, graph: str, *, known: bool = True) -> IntArray:
         """(V,) codes, ``UNLABELLED`` where a label is None or ``labels`` is None.
@@ -137,10 +139,6 @@ class LabelCoder:
         return self.classes[np.asarray(codes, dtype=np.int64)]
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _check_label(value: Any, where: str) -> None:
     if value is None:
         raise ValueError(f"{where} contains None, which means an unlabelled node: remove it")
@@ -176,22 +174,6 @@ def _stable_order(values: list[Any]) -> list[Any]:
     if len(groups) == 1:
         return sorted(values, key=repr)
     return [value for name in sorted(groups) for value in _stable_order(groups[name])]
-
-
-def _label_array(values: list[Any], dtype: np.dtype[Any] | None) -> AnyArray:
-    """A NumPy array of a plain dtype where that keeps every label, else of objects."""
-    if dtype is not None and dtype.kind in "iubUf":
-        return np.array(values, dtype=dtype)
-    for kind in (bool, int, float, str):
-        if all(type(v) is kind for v in values):
-            array = np.array(values)
-            if (
-                array.dtype.kind in "ibfU" and array.tolist() == values
-            ):  # huge ints and trailing NULs stay objects
-                return array
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
 
 
 def _listing(classes: AnyArray, most: int = 12) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.certificates import STATUSES, Certificate, Record
+from gapcut.data.labels import object_array, plain_value
 from gapcut.features import FeaturePipeline
 from gapcut.files import ModelFileError, blame, read_container
 from gapcut.inference import CliqueWeights
@@ -165,9 +166,7 @@ def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
         if type(value) not in _SCALARS:
             raise ValueError(f"class {value!r:.40} is no label")
     if dtype == "object":
-        objects = np.empty(len(values), dtype=object)
-        objects[:] = values
-        return LabelCoder.given(objects)
+        return LabelCoder.given(object_array(values))
     kind = np.dtype(dtype)
     if kind.kind not in "biufU" or kind.itemsize * len(values) > _LARGEST_CLASSES or kind.names is not None:
         raise ValueError(f"classes have the type {dtype!r:.40}")
@@ -267,9 +266,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unwrapped(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value.item() if isinstance(value, np.generic) else value
+    return value.tolist() if isinstance(value, np.ndarray) else plain_value(value)
 
 
 def read_param(value: Any) -> Any:

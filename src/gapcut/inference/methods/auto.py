@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.external import SolverDied
@@ -17,12 +15,11 @@ from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
 from gapcut.inference.methods.expansion import expansion
-from gapcut.inference.methods.icm import icm, improve
+from gapcut.inference.methods.icm import icm
 from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
-from gapcut.inference.methods.parts import Known, is_closed, refine, share_of
-from gapcut.inference.methods.trws import run_trws
+from gapcut.inference.methods.parts import Known, is_closed, polished, refine, share_of
+from gapcut.inference.methods.trws import trws
 from gapcut.inference.solution import TOLERANCE, Found
-from gapcut.typing import IntArray
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +55,11 @@ def auto(energy: Energy, clock: Deadline, *, tolerance: float = TOLERANCE, effor
     """
     if not 0 <= effort < math.inf:
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
-    known = _messages(energy, Deadline(share_of(clock, MESSAGE_SHARE)), tolerance)
+    turn = Deadline(share_of(clock, MESSAGE_SHARE))
+    found = trws(energy, turn, tolerance=tolerance)
+    known = Known.of(energy, found.labels, found.bound)
+    if not is_closed(energy, known):
+        known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
@@ -84,15 +85,6 @@ class _Limits:
         return int(self.effort * NODES)
 
 
-def _messages(energy: Energy, clock: Deadline, tolerance: float) -> Known:
-    result = run_trws(energy, clock, tolerance=tolerance)
-    labels = np.asarray(result.labels, dtype=np.int64)
-    known = Known(labels, energy.energy(labels), float(result.bound))
-    if is_closed(energy, known):
-        return known
-    return _polish(energy, known, labels, clock)
-
-
 def _seek_labelings(energy: Energy, known: Known, clock: Deadline) -> Known:
     """Methods that seek labelings only; their bounds count as well."""
     runs: list[Callable[[Energy, Deadline], Found]] = [icm, partial(bp, max_sweeps=50, patience=5)]
@@ -103,21 +95,15 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline) -> Known:
             break
         turn = Deadline(share_of(clock, LABELING_SHARE))
         found = run(energy, turn)
-        labels = np.asarray(found.labels, dtype=np.int64)
-        known = _polish(energy, known.better(energy, labels, found.bound), labels, turn)
+        known, _ = polished(energy, known.better(energy, found.labels, found.bound), found.labels, turn)
     return known
-
-
-def _polish(energy: Energy, known: Known, labels: IntArray, clock: Deadline) -> Known:
-    polished, _ = improve(energy, clock, labels)
-    return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf)
 
 
 def _search(energy: Energy, known: Known, clock: Deadline, limits: _Limits | None) -> tuple[Known, bool]:
     """One part, by the fittest exact method there is; whether time ended the search."""
     if energy.log_labelings() <= math.log(ENUMERATE):
         found = brute(energy, clock)
-        return known.better(energy, np.asarray(found.labels, dtype=np.int64), found.bound), found.out_of_time
+        return known.better(energy, found.labels, found.bound), found.out_of_time
     entries = energy.n_entries()
     if limits is not None and (limits.nodes < 1 or entries > SEARCHED_ENTRIES):
         return known, False

@@ -11,7 +11,7 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
-from gapcut.inference.methods.trws import run_trws
+from gapcut.inference.methods.trws import trws
 from gapcut.inference.persistency import refuse_cliques
 from gapcut.inference.solution import Found, closed
 from gapcut.typing import Int32Array
@@ -36,7 +36,7 @@ def expansion(
     given = [] if proposals is None else [energy.check_labels(p) for p in proposals]
     first = None if start is None else energy.check_labels(start)
     share = None if clock.left is None else SHARE * clock.left
-    message = run_trws(energy, Deadline(share))
+    message = trws(energy, Deadline(share))
     found = np.asarray(message.labels, dtype=np.int32)
     labels = found if first is None else first
     if message.bound == np.inf or closed(energy, found, energy.energy(found), message.bound):
@@ -44,7 +44,7 @@ def expansion(
     labels, stopped = improve(energy, clock, labels)
     local, _ = improve(energy, clock, energy.native.unary_labels())
     labels, moves_stopped = move(energy, clock, labels, [found, local, *given], max_rounds)
-    return Found(labels, message.bound, stopped or moves_stopped or message.stopped)
+    return Found(labels, message.bound, stopped or moves_stopped or message.out_of_time)
 
 
 def move(

@@ -11,8 +11,7 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.external import run_child
-from gapcut.inference.methods.icm import improve
-from gapcut.inference.methods.parts import Known, solve_parts
+from gapcut.inference.methods.parts import Known, polished, solve_parts
 from gapcut.inference.packing import lower_sum
 from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.shifted import Shifted, shifted
@@ -103,22 +102,19 @@ def integer_program(
 
 
 def _relaxation(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
-    labels = np.asarray(energy.native.unary_labels(), dtype=np.int64)
-    known = Known(labels, energy.energy(labels), energy.independent_bound())
+    known = Known.of(energy, energy.native.unary_labels(), energy.independent_bound())
     terms = shifted(energy, np.inf)
     if terms is None:
         return known.better(energy, None, np.inf), False
     answer, scale = _run(energy, terms, clock, False)
     if answer is None or answer["status"] == "stopped":
-        polished, _ = improve(energy, clock, labels)
-        return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf), True
+        return polished(energy, known, known.labels, clock)[0], True
     if answer["status"] == "infeasible":
         return known.better(energy, None, np.inf), False
     judged = _core.srmp(energy.factors(), None, 0, 0.0, 1, 0.0, "breadth-first", -answer["duals"] / scale)
-    known = known.better(energy, np.asarray(judged.labels, dtype=np.int64), judged.bound)
+    known = known.better(energy, judged.labels, judged.bound)
     for start in (judged.labels, _round(energy, answer["x"])):
-        polished, _ = improve(energy, clock, start)
-        known = known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf)
+        known, _ = polished(energy, known, start, clock)
     return known, False
 
 

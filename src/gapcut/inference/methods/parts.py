@@ -12,10 +12,10 @@ import numpy as np
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
-from gapcut.inference.methods.trws import run_trws
+from gapcut.inference.methods.trws import trws
 from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.solution import Found, closed
-from gapcut.typing import IntArray
+from gapcut.typing import Int32Array, IntArray
 
 FIRST_SHARE = 0.4
 """Of the time left, for message passing on the whole energy, and again on its parts."""
@@ -32,13 +32,20 @@ class Known:
     value: float
     bound: float
 
-    def better(self, energy: Energy, labels: IntArray | None, bound: float) -> Known:
+    @classmethod
+    def of(cls, energy: Energy, labels: IntArray | Int32Array, bound: float) -> Known:
+        """A labeling with its energy."""
+        y = np.asarray(labels, dtype=np.int64)
+        return cls(y, energy.energy(y), bound)
+
+    def better(self, energy: Energy, labels: IntArray | Int32Array | None, bound: float) -> Known:
         """With another labeling and bound taken in where they are better."""
-        known = dataclasses.replace(self, bound=max(self.bound, bound))
-        if labels is None:
-            return known
-        value = energy.energy(labels)
-        return dataclasses.replace(known, labels=labels, value=value) if value < self.value else known
+        bound = max(self.bound, bound)
+        if labels is not None:
+            other = Known.of(energy, labels, bound)
+            if other.value < self.value:
+                return other
+        return dataclasses.replace(self, bound=bound)
 
 
 Heavy: TypeAlias = Callable[[Energy, Known, Deadline], tuple[Known, bool]]
@@ -98,10 +105,17 @@ def is_closed(energy: Energy, known: Known) -> bool:
 
 def first_known(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
     """TRW-S, then ICM from its labeling unless its gap is closed; whether time ran out."""
-    result = run_trws(energy, clock)
-    labels = np.asarray(result.labels, dtype=np.int64)
-    known = Known(labels, energy.energy(labels), float(result.bound))
+    found = trws(energy, clock)
+    known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known):
         return known, False
-    polished, stopped = improve(energy, clock, labels)
-    return known.better(energy, np.asarray(polished, dtype=np.int64), -np.inf), result.stopped or stopped
+    known, stopped = polished(energy, known, known.labels, clock)
+    return known, found.out_of_time or stopped
+
+
+def polished(
+    energy: Energy, known: Known, labels: IntArray | Int32Array, clock: Deadline
+) -> tuple[Known, bool]:
+    """With what ICM makes of a labeling taken in; whether time ran out."""
+    improved, stopped = improve(energy, clock, labels)
+    return known.better(energy, improved, -np.inf), stopped

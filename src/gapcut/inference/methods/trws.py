@@ -38,21 +38,6 @@ def trws(
     Energies with cliques are treated by SRMP, without escapes, at most at the bound of the relaxation with clique
     marginals that agree on every node.
     """
-    result = run_trws(energy, clock, max_sweeps, tolerance, patience, least_progress, order, escape)
-    return Found(result.labels, result.bound, result.stopped)
-
-
-def run_trws(
-    energy: Energy,
-    clock: Deadline,
-    max_sweeps: int = 1000,
-    tolerance: float = TOLERANCE,
-    patience: int = 10,
-    least_progress: float = 5e-3,
-    order: str = "breadth-first",
-    escape: bool = True,
-) -> _core.TrwsResult:
-    """The core's result, with bounds by component; the settings of :func:`trws`."""
     if max_sweeps < 1 or patience < 1:
         raise ValueError(f"max_sweeps and patience must be at least 1, got {max_sweeps} and {patience}")
     for name, value in (("tolerance", tolerance), ("least_progress", least_progress)):
@@ -60,5 +45,7 @@ def run_trws(
             raise ValueError(f"{name} must be a finite number >= 0, got {value}")
     settings = (max_sweeps, tolerance, patience, least_progress, order)
     if energy.n_cliques:
-        return _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
-    return _core.trws(energy.native, clock.left, *settings, escape)
+        result = _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
+    else:
+        result = _core.trws(energy.native, clock.left, *settings, escape)
+    return Found(result.labels, result.bound, result.stopped)
