@@ -7,9 +7,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
@@ -30,16 +29,17 @@ _TRAIN, _TEST = 20, 10
 
 def demo(
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Folder for page, figures and model.")] = Path(
-        "report"
-    ),
-    seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
+    out: Path = Path("report"),
+    seed: int = 0,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
     """Generate bridges, scan them, learn from ten and label five others: a page to look at.
 
     Without embreex, which traces the scanner's rays, graphs are drawn by chance instead.
+
+    :param out: Folder for page, figures and model.
+    :param seed: Seed of everything random.
     """
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is not a folder: name another with --out")

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, check_folder, read_graphs
+from gapcut.cli.options import (
+    Certified,
+    DataPath,
+    Flag,
+    Json,
+    LearningOptions,
+    Select,
+    check_folder,
+    read_graphs,
+)
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
@@ -25,14 +33,11 @@ def train(
     data: DataPath,
     /,
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Model file to write.")],
+    out: Path,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
-    resume: Annotated[
-        bool,
-        Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended."),
-    ] = False,
+    resume: Flag = False,
     as_json: Json = False,
 ) -> int:
     """Learn a model from labelled graphs and prove its gap to the global optimum.
@@ -40,6 +45,9 @@ def train(
     Ctrl-C saves the best model so far and exits with 130. A long run of the primal-dual learner keeps
     MODEL.checkpoint beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with
     --resume goes on from there.
+
+    :param out: Model file to write.
+    :param resume: Go on from the checkpoint of a run that was ended.
     """
     check_folder(out)
     graphs = read_graphs(data, select)
