@@ -239,15 +239,14 @@ class Machine(Parameters):
 
     def _fitted(self, attribute: str | None = None) -> FittedModel:
         model: FittedModel | None = getattr(self, "_model", None)
-        if (
-            model is None
-        ):  # NotFittedError is an AttributeError, so hasattr(svm, "classes_") is False before fit
-            before = (
-                f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
-            )
+        if model is None:
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError(f"{before}: call fit first, or load a model")
+            what = (
+                f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
+            )
+            # It is an AttributeError, so hasattr(svm, "classes_") is False before fit.
+            raise NotFittedError(f"{what}: call fit first, or load a model")
         return model
 
     def _settings(self) -> Settings:

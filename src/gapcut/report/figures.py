@@ -19,12 +19,8 @@ from gapcut.typing import AnyArray, FloatArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREY, INK = (
-    "#0072b2",
-    "#d55e00",
-    "#8a8a8a",
-    "#222222",
-)  # Okabe & Ito: safe for colour-blind readers
+# Okabe & Ito: safe for colour-blind readers
+BLUE, ORANGE, GREY, INK = "#0072b2", "#d55e00", "#8a8a8a", "#222222"
 
 
 def new_figure(width: float, height: float) -> Figure:
