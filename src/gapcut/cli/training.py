@@ -42,9 +42,8 @@ def train(
 ) -> int:
     """Learn a model from labelled graphs and prove its gap to the global optimum.
 
-    Ctrl-C saves the best model so far and exits with 130. A long run of the primal-dual learner keeps
-    MODEL.checkpoint beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with
-    --resume goes on from there.
+    Ctrl-C saves the best model so far and exits with 130. A long run of the primal-dual learner keeps MODEL.checkpoint
+    beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with --resume goes on from there.
 
     :param out: Model file to write.
     :param resume: Go on from the checkpoint of a run that was ended.

@@ -1,6 +1,4 @@
-"""Figures of a training run and its model. They are matplotlib ``Figure`` objects; no global state is
-touched.
-"""
+"""Figures of a training run and its model. They are matplotlib ``Figure`` objects; no global state is touched."""
 
 from __future__ import annotations
 
