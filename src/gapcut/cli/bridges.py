@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
-from gapcut.cli.options import Certified, Json
+from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
 from gapcut.cli.show import emit, table, working
 
@@ -22,19 +22,13 @@ if TYPE_CHECKING:
     from gapcut.scenes.bridges import Bridge
     from gapcut.scenes.experiment import BridgeScan, ExperimentSettings, FoldResult
 
-Count = Annotated[
-    int, Parameter(name="--n", help="Number of bridges; every five in a row are one of each type.")
-]
-Seed = Annotated[int, Parameter(name="--seed", help="Seed of everything random.")]
+Count = Annotated[int, Parameter(help="Number of bridges; every five in a row are one of each type.")]
+Seed = Annotated[int, Parameter(help="Seed of everything random.")]
 Workers = Annotated[int, Parameter(name="--jobs", help="Processes over bridges, -1 for all cores.")]
-Out = Annotated[Path, Parameter(name="--out", help="Folder to write to.")]
+Out = Annotated[Path, Parameter(help="Folder to write to.")]
 
-_ONLY_IN_FILES = (
-    "macro precision",
-    "macro recall",
-    "graphs proven",
-    "train CPU s",
-)  # too wide for a terminal
+# With these, the table would be too wide for a terminal.
+_ONLY_IN_FILES = ("macro precision", "macro recall", "graphs proven", "train CPU s")
 
 BRIDGES = App(
     name="bridges", help="Bridges with known parts: models, laser scans, and the experiment on them."
@@ -64,16 +58,10 @@ def scan(
     out: Out = Path("scans"),
     n: Count = 25,
     seed: Seed = 0,
-    form: Annotated[str, Parameter(name="--format", help="npz, las, laz, ply, pcd or xyz.")] = "npz",
-    quick: Annotated[bool, Parameter(name="--quick", negative="", help="Coarse scans.")] = False,
-    ifc: Annotated[
-        list[Path] | None,
-        Parameter(name="--ifc", help="Scan bridges from IFC files of yours instead; repeatable."),
-    ] = None,
-    class_map: Annotated[
-        list[str] | None,
-        Parameter(name="--map", help="Class of an IFC element, as in IfcPlate/SHEET=deck; repeatable."),
-    ] = None,
+    form: Annotated[str, Parameter(name="--format")] = "npz",
+    quick: Flag = False,
+    ifc: list[Path] | None = None,
+    class_map: Annotated[list[str] | None, Parameter(name="--map")] = None,
     jobs: Workers = -1,
     force: Force = False,
     as_json: Json = False,
@@ -82,6 +70,11 @@ def scan(
 
     With --ifc: bridges of yours. Elements without a class are named and left out; flat ground is put under a bridge
     that has none.
+
+    :param form: npz, las, laz, ply, pcd or xyz.
+    :param quick: Coarse scans.
+    :param ifc: Scan bridges from IFC files of yours instead; repeatable.
+    :param class_map: Class of an IFC element, as in IfcPlate/SHEET=deck; repeatable.
     """
     from gapcut.scenes.clouds import WRITABLE
 
@@ -104,40 +97,25 @@ def reproduce(
     *,
     out: Out = Path("bridge-report"),
     seed: Seed = 0,
-    quick: Annotated[
-        bool,
-        Parameter(
-            name="--quick", negative="", help="One fold of coarse scans: 10 bridges to train, 5 to test."
-        ),
-    ] = False,
-    features: Annotated[
-        str,
-        Parameter(
-            name="--features",
-            help="What forests see of points: shot (as in the paper), shape (with heights), or both.",
-        ),
-    ] = "shot",
-    paper_edges: Annotated[
-        bool,
-        Parameter(name="--paper-edges", negative="", help="Only three edge features, as in the paper."),
-    ] = False,
-    C: Annotated[
-        float | None, Parameter(name="--C", help="Trade-off between training loss and 1/2 |w|^2.")
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        Parameter(name="--cache", help="Folder for scans, descriptions and forests; default: OUT/cache."),
-    ] = None,
-    graphs: Annotated[
-        bool,
-        Parameter(name="--graphs", negative="", help="Also write every fold's graphs, for other commands."),
-    ] = False,
+    quick: Flag = False,
+    features: str = "shot",
+    paper_edges: Flag = False,
+    C: Annotated[float | None, option("C")] = None,
+    cache: Path | None = None,
+    graphs: Flag = False,
     jobs: Workers = -1,
     certified: Certified = False,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Bridges, scans, forest, graphs, certified learning, labels with bounds: a table and a page of all folds."""
+    """Bridges, scans, forest, graphs, certified learning, labels with bounds: a table and a page of all folds.
+
+    :param quick: One fold of coarse scans: 10 bridges to train, 5 to test.
+    :param features: What forests see of points: shot (as in the paper), shape (with heights), or both.
+    :param paper_edges: Only three edge features, as in the paper.
+    :param cache: Folder for scans, descriptions and forests; default: OUT/cache.
+    :param graphs: Also write every fold's graphs, for other commands.
+    """
     from gapcut.scenes.experiment.settings import PAPER_EDGES, VIEWS, ExperimentSettings
 
     settings = ExperimentSettings.quick() if quick else ExperimentSettings()

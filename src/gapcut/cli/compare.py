@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import DataPath, Json, LearningOptions, Select, read_graphs
@@ -38,23 +36,11 @@ def compare(
     data: DataPath,
     /,
     *,
-    pairs: Annotated[
-        str | None,
-        Parameter(
-            name="--pairs",
-            help="learner/oracle[/signed or /nonnegative], separated by commas; default: the paper's comparison.",
-        ),
-    ] = None,
+    pairs: str | None = None,
     folds: Folds = 4,
     fold_array: FoldArray = None,
-    inference: Annotated[
-        str | None,
-        Parameter(
-            name="--inference",
-            help="Methods such as trws,ilp to label held-out graphs with, by the first pair's models.",
-        ),
-    ] = None,
-    figure: Annotated[Path | None, Parameter(name="--figure", help="PNG to draw the comparison to.")] = None,
+    inference: str | None = None,
+    figure: Path | None = None,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
     force: Force = False,
@@ -63,6 +49,10 @@ def compare(
     """Cross-validate pairs of a learner and an oracle on the same folds, as Markdown.
 
     --time-limit holds for each fit. A pair that is refused or fails is a row with the reason.
+
+    :param pairs: learner/oracle[/signed or /nonnegative], separated by commas; default: the paper's comparison.
+    :param inference: Methods such as trws,ilp to label held-out graphs with, by the first pair's models.
+    :param figure: PNG to draw the comparison to.
     """
     _check_options(options)
     if figure is not None:

@@ -20,19 +20,21 @@ NAMES = ("tables", "letters", "snakes", "cornell-office", "cornell-home")
 
 def dataset(
     name: Annotated[str, Parameter(name="NAME", help=f"One of {', '.join(NAMES)}.")],
-    root: Annotated[Path, Parameter(name="ROOT", help="Folder that holds the data set's files.")],
+    root: Path,
     /,
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Folder for the .npz files; made if absent.")],
-    edges: Annotated[
-        str, Parameter(name="--edges", help="Graph of a Cornell scene: complete or knn.")
-    ] = "complete",
+    out: Path,
+    edges: str = "complete",
     force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Write a known data set as graph sets.
 
     NAME-train.npz and NAME-test.npz, or NAME.npz where there is no split.
+
+    :param root: Folder that holds the data set's files.
+    :param out: Folder for the .npz files; made if absent.
+    :param edges: Graph of a Cornell scene: complete or knn.
     """
     if name not in NAMES:
         raise ValueError(f"unknown data set {name!r}: known are {', '.join(NAMES)}")

@@ -7,9 +7,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
@@ -31,10 +30,8 @@ _TRAIN, _TEST = 20, 10
 
 def demo(
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Folder for page, figures and model.")] = Path(
-        "report"
-    ),
-    seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
+    out: Path = Path("report"),
+    seed: int = 0,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
@@ -42,6 +39,9 @@ def demo(
     """Generate bridges, scan them, learn from ten and label five others: a page to look at.
 
     Without embreex, which traces the scanner's rays, graphs are drawn by chance instead.
+
+    :param out: Folder for page, figures and model.
+    :param seed: Seed of everything random.
     """
     check_outputs({path: kind_of_ending(path) for path in report_files(out)}, (), force, folder=out)
     if find_spec("embreex") is None:

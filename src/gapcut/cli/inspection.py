@@ -32,25 +32,23 @@ from gapcut.report.strongest import PairWeight, TupleWeight, strongest_pairs, st
 
 
 def inspect(
-    path: Annotated[Path, Parameter(name="FILE", help="Model file, or graph set (.npz or folder).")],
+    path: Annotated[Path, Parameter(name="FILE")],
     /,
     *,
-    top: Annotated[
-        int, Parameter(name="--top", help="How many of the strongest pairwise weights to show.")
-    ] = 20,
+    top: int = 20,
     select: Select = None,
-    figures: Annotated[
-        Path | None,
-        Parameter(name="--figures", help="Folder to draw a model's pairwise weights (and confusion) to."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        Parameter(name="--data", help="Labelled graph set for the confusion matrix of --figures."),
-    ] = None,
+    figures: Path | None = None,
+    data: Path | None = None,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts)."""
+    """Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts).
+
+    :param path: Model file, or graph set (.npz or folder).
+    :param top: How many of the strongest pairwise weights to show.
+    :param figures: Folder to draw a model's pairwise weights (and confusion) to.
+    :param data: Labelled graph set for the confusion matrix of --figures.
+    """
     if data is not None and figures is None:
         raise ValueError("--data is for the confusion matrix: add --figures FOLDER")
     if _is_graph_set(path):
@@ -90,17 +88,16 @@ def check(
     /,
     *,
     select: Select = None,
-    time_limit: Annotated[
-        float, Parameter(name="--time-limit", help="Seconds to prove the lower end again.")
-    ] = 600.0,
+    time_limit: float = 600.0,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
     """Compute both ends of a model's certificate again on its training data.
 
-    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training
-    run that does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in
-    the time given.
+    The upper end comes from one exact oracle pass at the stored weights, the lower end from a new training run that
+    does not see them. Exit code 0 if the claim holds, 1 if it is violated or was not reproduced in the time given.
+
+    :param time_limit: Seconds to prove the lower end again.
     """
     svm = Machine.load(model).set_params(n_jobs=jobs)
     graphs = read_graphs(data, select)

@@ -1,4 +1,7 @@
-"""Options that several commands share, and what they mean for the library."""
+"""Options that several commands share, and what they mean for the library.
+
+Options of one command are its parameters, and ``:param name:`` in its docstring is their help.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,12 @@ DataPath = Annotated[
     Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")
 ]
 ModelPath = Annotated[Path, Parameter(name="MODEL", help="Model file made by gapcut train.")]
-Json = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")
-]
+Flag = Annotated[bool, Parameter(negative="")]
+Json = Annotated[Flag, Parameter(name="--json", help="Print one JSON document and nothing else.")]
 Select = Annotated[
-    str | None,
-    Parameter(name="--select", help="Use only graphs where this boolean per-graph array of DATA is true."),
+    str | None, Parameter(help="Use only graphs where this boolean per-graph array of DATA is true.")
 ]
-Certified = Annotated[
-    bool,
-    Parameter(
-        name="--certified", negative="", help="Exit with 1 unless the gap is proven to meet its target."
-    ),
-]
+Certified = Annotated[Flag, Parameter(help="Exit with 1 unless the gap is proven to meet its target.")]
 
 
 def option(parameter: str, name: str | None = None, more: str = "") -> Parameter:
@@ -67,15 +63,12 @@ class LearningOptions(Parameters):
 
     standardize: Annotated[bool, option("standardize")] = True
     classes: Annotated[
-        str | None,
-        Parameter(name="--classes", help="All labels, separated by commas; default: those in DATA."),
+        str | None, Parameter(help="All labels, separated by commas; default: those in DATA.")
     ] = None
     nonnegative: Annotated[SignRule, option("nonnegative")] = "auto"
     n_jobs: Jobs = -1
     random_state: Seed = 0
-    balanced: Annotated[
-        bool, Parameter(name="--balanced", negative="", help="Weigh classes inversely to their frequency.")
-    ] = False
+    balanced: Annotated[Flag, Parameter(help="Weigh classes inversely to their frequency.")] = False
 
     def estimator(
         self, graphs: GraphSet, callback: Callback | None = None, checkpoint: Path | None = None

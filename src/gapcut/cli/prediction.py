@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
@@ -37,16 +36,17 @@ def predict(
     data: DataPath,
     /,
     *,
-    out: Annotated[
-        Path, Parameter(name="--out", help="File (.npz) to write labels, energies and bounds to.")
-    ],
+    out: Path,
     select: Select = None,
     inference: Inference = None,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Label graphs and write labels, energies, bounds and gaps to one .npz."""
+    """Label graphs and write labels, energies, bounds and gaps to one .npz.
+
+    :param out: File (.npz) to write labels, energies and bounds to.
+    """
     check_outputs({out: LABELS}, [model, data], force)
     svm = _load(model, jobs, inference)
     graphs = read_graphs(data, select)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
@@ -20,22 +18,13 @@ if TYPE_CHECKING:
 
 
 def report(
-    run: Annotated[
-        Path,
-        Parameter(name="RUN", help="A scan labelled by gapcut label, a folder of them, or a model file."),
-    ],
+    run: Path,
     /,
     *,
-    model: Annotated[
-        Path | None, Parameter(name="--model", help="Model whose weights and convergence are shown too.")
-    ] = None,
-    out: Annotated[Path, Parameter(name="--out", help="Folder for report.html and pictures.")] = Path(
-        "report"
-    ),
-    title: Annotated[str | None, Parameter(name="--title", help="Title of the page.")] = None,
-    points: Annotated[
-        int, Parameter(name="--points", help="Points of a scene that the page shows at most.")
-    ] = 500_000,
+    model: Path | None = None,
+    out: Path = Path("report"),
+    title: str | None = None,
+    points: int = 500_000,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
@@ -43,6 +32,12 @@ def report(
 
     Points in 3D with switches for truth, prediction, errors and segments; confusion matrix, weights, convergence,
     scenes with energies and gaps.
+
+    :param run: A scan labelled by gapcut label, a folder of them, or a model file.
+    :param model: Model whose weights and convergence are shown too.
+    :param out: Folder for report.html and pictures.
+    :param title: Title of the page.
+    :param points: Points of a scene that the page shows at most.
     """
     from gapcut.report.run import write_report
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from cyclopts import App, Parameter
+from cyclopts import App
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
@@ -45,38 +45,32 @@ SCENES = App(name="scenes", help="Models that label point clouds.")
 
 @SCENES.command(name="train")
 def train_command(
-    folder: Annotated[
-        Path, Parameter(name="FOLDER", help="Folder of labelled scans (or one): las laz ply pcd e57 xyz npz.")
-    ],
+    folder: Path,
     /,
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Model file to write.")],
-    voxel: Annotated[
-        float | None,
-        Parameter(
-            name="--voxel", help="Metres; one point a voxel is worked with. Default: two point spacings."
-        ),
-    ] = None,
-    channels: Annotated[
-        str | None,
-        Parameter(
-            name="--channels",
-            help="Of intensity,colour, or none; default: those that every scan has. Scans to label need the same.",
-        ),
-    ] = None,
+    out: Path,
+    voxel: float | None = None,
+    channels: str | None = None,
     C: Annotated[float, option("C")] = 1.0,
     gap: Annotated[float, option("gap")] = 1e-2,
-    trees: Annotated[int, Parameter(name="--trees", help="Trees of the random forest.")] = 60,
-    time_limit: Annotated[
-        float | None, Parameter(name="--time-limit", help="Seconds of learning, after the forest.")
-    ] = None,
-    seed: Annotated[int, Parameter(name="--seed", help="Seed of everything random.")] = 0,
+    trees: int = 60,
+    time_limit: float | None = None,
+    seed: int = 0,
     jobs: Jobs = -1,
     certified: Certified = False,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Learn to label scans: forest, features and certified weights in one model file."""
+    """Learn to label scans: forest, features and certified weights in one model file.
+
+    :param folder: Folder of labelled scans (or one): las laz ply pcd e57 xyz npz.
+    :param out: Model file to write.
+    :param voxel: Metres; one point a voxel is worked with. Default: two point spacings.
+    :param channels: Of intensity,colour, or none; default: those that every scan has. Scans to label need the same.
+    :param trees: Trees of the random forest.
+    :param time_limit: Seconds of learning, after the forest.
+    :param seed: Seed of everything random.
+    """
     from sklearn.exceptions import ConvergenceWarning
 
     from gapcut.scenes.clouds import read_cloud
@@ -107,19 +101,13 @@ def train_command(
 
 
 def label(
-    scan: Annotated[Path, Parameter(name="SCAN", help="Point cloud, or a folder of them.")],
+    scan: Path,
     /,
     *,
-    model: Annotated[Path, Parameter(name="--model", help="Model file made by gapcut scenes train.")],
-    out: Annotated[
-        Path, Parameter(name="--out", help="Labelled scan to write; where SCAN is a folder, a folder.")
-    ],
-    time_limit: Annotated[
-        float, Parameter(name="--time-limit", help="Seconds of inference a scan; the best labels then count.")
-    ] = 300.0,
-    invalid: Annotated[
-        str, Parameter(name="--invalid", help="Points that are not finite: error, or drop them.")
-    ] = "error",
+    model: Path,
+    out: Path,
+    time_limit: float = 300.0,
+    invalid: str = "error",
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
@@ -127,6 +115,12 @@ def label(
     """Label every point of a scan: label, confidence and segment, in the order of the points.
 
     A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json).
+
+    :param scan: Point cloud, or a folder of them.
+    :param model: Model file made by gapcut scenes train.
+    :param out: Labelled scan to write; where SCAN is a folder, a folder.
+    :param time_limit: Seconds of inference a scan; the best labels then count.
+    :param invalid: Points that are not finite: error, or drop them.
     """
     from gapcut.scenes.labelling import SceneModel
 

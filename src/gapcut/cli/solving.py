@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
 import numpy as np
-from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
@@ -22,31 +21,25 @@ _SETTLED = ("optimal", "infeasible")
 
 
 def solve(
-    energy: Annotated[
-        Path,
-        Parameter(name="ENERGY", help="Energy: .uai, .wcsp, .cfn or OpenGM .h5, each also with .gz."),
-    ],
+    energy: Path,
     /,
     *,
-    method: Annotated[MethodName, Parameter(name="--method", help="How to minimise it.")] = "auto",
-    time_limit: Annotated[
-        float | None, Parameter(name="--time-limit", help="Stop after so many seconds.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        Parameter(
-            name="--out",
-            help="Write the labeling: one label number a line, or .npz with energy, bound, gap and status.",
-        ),
-    ] = None,
-    evidence: Annotated[
-        Path | None, Parameter(name="--evidence", help="UAI evidence file: labels known beforehand.")
-    ] = None,
+    method: MethodName = "auto",
+    time_limit: float | None = None,
+    out: Path | None = None,
+    evidence: Path | None = None,
     certified: Certified = False,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Minimise an energy and print energy, proven bound, gap and time."""
+    """Minimise an energy and print energy, proven bound, gap and time.
+
+    :param energy: Energy: .uai, .wcsp, .cfn or OpenGM .h5, each also with .gz.
+    :param method: How to minimise it.
+    :param time_limit: Stop after so many seconds.
+    :param out: Write the labeling: one label number a line, or .npz with energy, bound, gap and status.
+    :param evidence: UAI evidence file: labels known beforehand.
+    """
     if out is not None:
         check_outputs({out: LABELS if _is_npz(out) else LABELING}, [energy, evidence], force)
     with working(f"reading {energy} ..."):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.options import Certified, DataPath, Flag, Json, LearningOptions, Select, read_graphs
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
@@ -26,14 +25,11 @@ def train(
     data: DataPath,
     /,
     *,
-    out: Annotated[Path, Parameter(name="--out", help="Model file to write.")],
+    out: Path,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
-    resume: Annotated[
-        bool,
-        Parameter(name="--resume", negative="", help="Go on from the checkpoint of a run that was ended."),
-    ] = False,
+    resume: Flag = False,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
@@ -42,6 +38,9 @@ def train(
     Ctrl-C and SIGTERM save the best model so far and exit with 130. A long run of the primal-dual learner keeps
     MODEL.checkpoint beside the model; after Ctrl-C, a time limit, a crash or a kill, the same command with
     --resume goes on from there.
+
+    :param out: Model file to write.
+    :param resume: Go on from the checkpoint of a run that was ended.
     """
     checkpoint = out.with_name(f"{out.name}.checkpoint")
     check_outputs({out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}), [data], force)

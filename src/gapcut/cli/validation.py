@@ -19,10 +19,10 @@ from gapcut.metrics import score_graphs
 from gapcut.typing import IntArray
 
 _DEFAULTS = LearningOptions()
-Folds = Annotated[int, Parameter(name="--folds", help="Number of folds, graphs shuffled by --seed.")]
+Folds = Annotated[int, Parameter(help="Number of folds, graphs shuffled by --seed.")]
 FoldArray = Annotated[
     str | None,
-    Parameter(name="--fold-array", help="Per-graph array of DATA; each of its values is one test fold."),
+    Parameter(help="Per-graph array of DATA; each of its values is one test fold."),
 ]
 _SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
 
@@ -33,12 +33,7 @@ def cv(
     *,
     folds: Folds = 5,
     fold_array: FoldArray = None,
-    path: Annotated[
-        str | None,
-        Parameter(
-            name="--path", help="Values of C in place of --C, separated by commas; ascending is fastest."
-        ),
-    ] = None,
+    path: str | None = None,
     select: Select = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
@@ -48,6 +43,8 @@ def cv(
 
     With --path each fold is trained once along all values of C, each certified, and the best is named. A label that the
     training graphs of a fold lack stays a label of its model (--classes names others).
+
+    :param path: Values of C in place of --C, separated by commas; ascending is fastest.
     """
     graphs = read_graphs(data, select)
     parts = test_folds(graphs, folds, fold_array, options.random_state)

@@ -24,10 +24,9 @@ _KEYS = ("Scene_number", "Segment_number", "Segment_label")
 def load_cornell(root: Root, place: str, edges: str = "complete", k: int = 6) -> GraphSet:
     """The ``"office"`` or ``"home"`` scenes as graphs, named by scene number, labels 1..17.
 
-    Reads ``<place>_data_nodefeats.txt`` and ``<place>_labelmap.txt``; segments whose raw label has no class
-    are dropped. Nodes have the 52 published features. Five edge features follow from node rows: HDiffAbs
-    ``|H_u - H_v|``, SDiff, VDiff and centroid_z_diff (u minus v), AngleDiff ``acos(normal_z_u) -
-    acos(normal_z_v)``.
+    Reads ``<place>_data_nodefeats.txt`` and ``<place>_labelmap.txt``; segments whose raw label has no class are
+    dropped. Nodes have the 52 published features. Five edge features follow from node rows: HDiffAbs ``|H_u - H_v|``,
+    SDiff, VDiff and centroid_z_diff (u minus v), AngleDiff ``acos(normal_z_u) - acos(normal_z_v)``.
 
     Each pair is one edge, from the higher segment to the lower. ``edges="complete"`` joins all pairs of a
     scene. ``"knn"`` joins a pair if one is among the ``k`` nearest of the other; of the positions only height

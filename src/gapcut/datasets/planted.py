@@ -1,8 +1,7 @@
 """Planted bridges: small made-up structures with known part names, for demonstrations and tests.
 
-Look-alike parts (deck and footing, column and abutment, girder and pier cap, ...) have the same node features
-up to a trace, so that nodes alone leave the label open; what rests on what and what lies beside what decides
-it.
+Look-alike parts (deck and footing, column and abutment, girder and pier cap, ...) have the same node features up to a
+trace, so that nodes alone leave the label open; what rests on what and what lies beside what decides it.
 """
 
 from __future__ import annotations
@@ -62,13 +61,12 @@ def make_planted(
 ) -> GraphSet:
     """Bridges of ``n_nodes`` parts each, labelled with the first ``n_labels`` of :data:`PLANTED_CLASSES`.
 
-    Spans follow each other until the nodes are used up; parts of a class that is left out are skipped, and
-    what rests on them rests on what they rest on. Edges lead from the higher part to the lower: contacts, of
-    which a share ``hidden`` is missing and as many wrongly seen, filled up with near pairs to ``n_edges``
-    (default ``2 n_nodes``). Edge features: "on top of" and "beside" (0 or 1), "parallel" and "perpendicular"
-    (0..1), height and size difference (signed). Node features: a belief over classes in which look-alikes
-    share the mass, blurred by ``noise``, and the log of the size. Node weights: points of the part. Scene i
-    depends on ``seed`` and i alone.
+    Spans follow each other until the nodes are used up; parts of a class that is left out are skipped, and what rests
+    on them rests on what they rest on. Edges lead from the higher part to the lower: contacts, of which a share
+    ``hidden`` is missing and as many wrongly seen, filled up with near pairs to ``n_edges`` (default ``2 n_nodes``).
+    Edge features: "on top of" and "beside" (0 or 1), "parallel" and "perpendicular" (0..1), height and size difference
+    (signed). Node features: a belief over classes in which look-alikes share the mass, blurred by ``noise``, and the
+    log of the size. Node weights: points of the part. Scene i depends on ``seed`` and i alone.
     """
     if not 2 <= n_labels <= len(_PARTS):
         raise ValueError(f"n_labels must be from 2 to {len(_PARTS)}, not {n_labels}")

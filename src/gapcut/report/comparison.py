@@ -44,9 +44,8 @@ def _draw(axes: Any, y: int, row: Row, column: str, scale: float) -> None:
         place = axes.get_yaxis_transform()
         axes.text(0.02, y, "failed", transform=place, va="center", fontsize=9, color=INK)
         return
-    spread = min(
-        scale * row.spread(column), 0.95 * mean
-    )  # an error bar below zero has no place on a log axis
+    # an error bar below zero has no place on a log axis
+    spread = min(scale * row.spread(column), 0.95 * mean)
     colour = _colour(row.worst_gap, row.status)
     axes.errorbar(mean, y, xerr=spread, fmt="o", color=colour, markersize=7, capsize=3, elinewidth=1.5)
 

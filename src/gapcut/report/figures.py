@@ -1,6 +1,4 @@
-"""Figures of a training run and its model. They are matplotlib ``Figure`` objects; no global state is
-touched.
-"""
+"""Figures of a training run and its model. They are matplotlib ``Figure`` objects; no global state is touched."""
 
 from __future__ import annotations
 
@@ -19,12 +17,8 @@ from gapcut.typing import AnyArray, FloatArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREY, INK = (
-    "#0072b2",
-    "#d55e00",
-    "#8a8a8a",
-    "#222222",
-)  # Okabe & Ito: safe for colour-blind readers
+# Okabe & Ito: safe for colour-blind readers
+BLUE, ORANGE, GREY, INK = "#0072b2", "#d55e00", "#8a8a8a", "#222222"
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -69,7 +69,6 @@ def write_report(
     model: Machine | None = None,
     class_names: Sequence[str] | None = None,
     points: int = 500_000,
-    notes: Sequence[str] = (),
     say: Say | None = None,
 ) -> list[str]:
     """Write ``report.html`` and PNG pictures into ``folder``; returns the paths.
@@ -94,8 +93,8 @@ def write_report(
     tables = [PageTable("Scenes", _SCENE_COLUMNS, [_row(s) for s in scenes])] if scenes else []
     if scores is not None:
         tables.append(_class_table(scores))
-    said = [*notes, *(_certificate_note(model) if model is not None else [])]
-    write_page(folder / "report.html", title, views, figures, tables, said, scene_points=points)
+    notes = [] if model is None else [_certificate_note(model)]
+    write_page(folder / "report.html", title, views, figures, tables, notes, scene_points=points)
     return [str(folder / "report.html"), *written]
 
 
@@ -147,9 +146,9 @@ def _class_table(scores: Scores) -> PageTable:
     )
 
 
-def _certificate_note(model: Machine) -> list[str]:
+def _certificate_note(model: Machine) -> str:
     c = model.certificate_
-    return [
+    return (
         f"Training, {c.problem}: {c.lower:.6g} <= optimum <= model <= {c.upper:.6g}, "
         f"relative gap {100 * c.relative_gap:.3g} %, {c.status}."
-    ]
+    )

@@ -37,55 +37,6 @@ class Shot:
         return np.asarray(np.isfinite(self.descriptors[:, 0]))
 
 
-class ShotEstimator:
-    """Describes points of one cloud by their neighbours within ``radius``.
-
-    Signatures of Tombari, Salti, Di Stefano ("Unique signatures of histograms for local surface description",
-    ECCV 2010) with the additive interpolation of the Point Cloud Library 1.13: the own bin of a neighbour gets
-    the sum of ``1 - |delta|`` over cosine, shell, inclination and azimuth, each adjacent bin its ``|delta|``.
-
-    ``points`` (N, 3) metres, finite; ``normals`` (N, 3) unit, NaN for points that shall not vote, oriented the same way
-    everywhere (to the scanner, say); ``radius`` metres, about five point spacings.
-
-    ``wrap_cosine=True`` repeats a slip of that library, where cosines just below 0.9 leak into the bin of -1
-    instead of the bin of 1; wanted only to compare with it.
-
-    Raises ``ValueError`` for arrays of other shapes, coordinates that are not finite, a radius that is not positive or
-    smaller than two millionths of the cloud.
-    """
-
-    def __init__(
-        self,
-        points: AnyArray,
-        normals: AnyArray,
-        radius: float,
-        *,
-        wrap_cosine: bool = False,
-        n_threads: int = 1,
-    ) -> None:
-        xyz = np.asarray(points, dtype=np.float64)
-        if xyz.ndim != 2 or xyz.shape[1] != 3:
-            raise ValueError(f"points have shape {xyz.shape}, need (N, 3)")
-        if np.shape(normals) != xyz.shape:
-            raise ValueError(f"normals have shape {np.shape(normals)}, need {xyz.shape}: one for each point")
-        self._normals = np.ascontiguousarray(normals, dtype=np.float32)
-        self._grid = _core.RadiusGrid(np.ascontiguousarray(xyz), float(radius))
-        self._wrap_cosine = wrap_cosine
-        self._n_threads = n_threads
-
-    def describe(self, at: AnyArray | None = None) -> Shot:
-        """The descriptors of the points ``at`` (M,), in that order; of all points without it (1,408 bytes each).
-
-        Raises ``IndexError`` for a point that does not exist.
-        """
-        which = np.arange(self._grid.n_points) if at is None else np.asarray(at)
-        if which.ndim != 1 or (which.size and not np.issubdtype(which.dtype, np.integer)):
-            raise ValueError(f"at must be a list of point numbers, not {which.dtype} of shape {which.shape}")
-        rows = np.ascontiguousarray(which, dtype=np.int64)
-        descriptors, frames = self._grid.shot(self._normals, rows, self._wrap_cosine, self._n_threads)
-        return Shot(descriptors, frames)
-
-
 def shot(
     points: AnyArray,
     normals: AnyArray,
@@ -95,6 +46,30 @@ def shot(
     wrap_cosine: bool = False,
     n_threads: int = 1,
 ) -> Shot:
-    """SHOT descriptors in one call: see :class:`ShotEstimator`."""
-    estimator = ShotEstimator(points, normals, radius, wrap_cosine=wrap_cosine, n_threads=n_threads)
-    return estimator.describe(at)
+    """Describe points of a cloud by their neighbours within ``radius``.
+
+    Signatures of Tombari, Salti, Di Stefano ("Unique signatures of histograms for local surface description",
+    ECCV 2010) with the additive interpolation of the Point Cloud Library 1.13: the own bin of a neighbour gets
+    the sum of ``1 - |delta|`` over cosine, shell, inclination and azimuth, each adjacent bin its ``|delta|``.
+
+    ``points`` (N, 3) metres, finite; ``normals`` (N, 3) unit, NaN for points that shall not vote, oriented the same way
+    everywhere (to the scanner, say); ``radius`` metres, about five point spacings; ``at`` (M,) numbers of the points to
+    describe, in that order, default all (1,408 bytes each).
+
+    ``wrap_cosine=True`` repeats a slip of that library, where cosines just below 0.9 leak into the bin of -1
+    instead of the bin of 1; wanted only to compare with it.
+
+    Raises ``ValueError`` for arrays of other shapes, coordinates that are not finite, a radius that is not positive or
+    smaller than two millionths of the cloud; ``IndexError`` for a point that does not exist.
+    """
+    xyz = np.ascontiguousarray(points, dtype=np.float64)
+    if xyz.ndim != 2 or xyz.shape[1] != 3:
+        raise ValueError(f"points have shape {xyz.shape}, need (N, 3)")
+    if np.shape(normals) != xyz.shape:
+        raise ValueError(f"normals have shape {np.shape(normals)}, need {xyz.shape}: one for each point")
+    which = np.arange(len(xyz)) if at is None else np.asarray(at)
+    if which.ndim != 1 or (which.size and not np.issubdtype(which.dtype, np.integer)):
+        raise ValueError(f"at must be a list of point numbers, not {which.dtype} of shape {which.shape}")
+    votes = np.ascontiguousarray(normals, dtype=np.float32)
+    rows = np.ascontiguousarray(which, dtype=np.int64)
+    return Shot(*_core.RadiusGrid(xyz, float(radius)).shot(votes, rows, wrap_cosine, n_threads))

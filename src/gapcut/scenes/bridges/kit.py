@@ -179,7 +179,7 @@ def bearing(site: Site, s: float, y: float, low: float, high: float, size: float
     site.add("bearing", stack(site.line.point(s, y, low), layers, float(site.line.heading(s, y))))
 
 
-def abutment(site: Site, end: int, seat: float, piles: bool = True) -> None:
+def abutment(site: Site, end: int, seat: float) -> None:
     """The abutment at the start (end = 0) or the end (1): stem with seat and back wall, wing walls, footing.
 
     ``seat`` is the absolute height of the seat below the bearings.
@@ -269,18 +269,11 @@ def _wall_pier(site: Site, s: float, cap: float, length: float) -> None:
 
 
 def column(
-    site: Site,
-    s: float,
-    y: float,
-    low: float,
-    high: float,
-    outline: FloatArray,
-    taper: float = 1.0,
-    turn: float = 0.0,
+    site: Site, s: float, y: float, low: float, high: float, outline: FloatArray, turn: float = 0.0
 ) -> None:
-    """A vertical column from ``low`` to ``high``; the outline at the foot is ``taper`` times that at the top."""
+    """A vertical column from ``low`` to ``high``, turned by ``turn`` from the road's heading."""
     heading = float(site.line.heading(s, y)) + turn
-    mesh = tower(site.line.point(s, y, low), [outline * taper, outline], [0.0, high - low], heading)
+    mesh = tower(site.line.point(s, y, low), [outline, outline], [0.0, high - low], heading)
     site.add("column", mesh)
 
 

@@ -85,11 +85,6 @@ class Part:
     name: str = ""
 
     @property
-    def class_index(self) -> int:
-        """Position of the class in ``CLASSES``."""
-        return CLASSES.index(self.label)
-
-    @property
     def vertices(self) -> FloatArray:
         """Vertices of the mesh: (n, 3)."""
         return self.mesh.vertices
@@ -121,7 +116,7 @@ class Bridge:
     @cached_property
     def labels(self) -> IntArray:
         """Class index of every part: (n_parts,)."""
-        return np.array([part.class_index for part in self.parts], dtype=np.int64)
+        return np.array([CLASSES.index(part.label) for part in self.parts], dtype=np.int64)
 
     @cached_property
     def mesh(self) -> Mesh:

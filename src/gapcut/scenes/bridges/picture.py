@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,25 +20,21 @@ def render(
     size: tuple[int, int] = (1200, 600),
     azimuth: float = -60.0,
     elevation: float = 14.0,
-    zoom: float = 1.0,
-    target: Any = None,
-    colours: Any = None,
     samples: int = 2,
 ) -> IntArray:
-    """An image (height, width, 3) of 0..255, the structure filling the frame at ``zoom`` 1.
+    """An image (height, width, 3) of 0..255, the structure filling the frame.
 
-    ``azimuth`` and ``elevation`` (degrees) say where the camera is as seen from ``target`` (default: the middle of
-    the structure); ``colours`` (n_parts, 3) replaces the colours of the classes. Raises ImportError without embreex.
+    ``azimuth`` and ``elevation`` (degrees) say where the camera is as seen from the middle of the structure. Raises
+    ImportError without embreex.
     """
     ground = _ground(bridge.terrain)
     mesh = concatenate([bridge.mesh, ground])
     paint = np.array([COLOURS[name] for name in CLASSES], dtype=np.float64)[bridge.labels]
-    paint = paint if colours is None else np.asarray(colours, dtype=np.float64)
     paint = np.concatenate([paint, [COLOURS["terrain"]]]) / 255.0
     faces = np.concatenate([bridge.face_parts, np.full(ground.n_faces, bridge.n_parts)])
     scene = _scene(mesh.triangles)
     wide = (size[0] * samples, size[1] * samples)
-    camera = Camera.at(bridge, wide, azimuth, elevation, zoom, target)
+    camera = Camera.at(bridge, wide, azimuth, elevation)
     image = _shade(scene, mesh.triangles, paint[faces], camera.position, camera.rays())
     image = image.reshape(size[1], samples, size[0], samples, 3).mean(axis=(1, 3))
     return np.asarray(np.clip(image, 0, 1) ** (1 / 1.15) * 255, dtype=np.int64)
@@ -71,28 +65,20 @@ class Camera:
 
     @classmethod
     def at(
-        cls,
-        bridge: Bridge,
-        size: tuple[int, int],
-        azimuth: float = -60.0,
-        elevation: float = 14.0,
-        zoom: float = 1.0,
-        target: Any = None,
+        cls, bridge: Bridge, size: tuple[int, int], azimuth: float = -60.0, elevation: float = 14.0
     ) -> Camera:
-        """As in :func:`render`: the structure fills the frame at ``zoom`` 1."""
+        """As in :func:`render`: the structure fills the frame."""
         vertices = bridge.mesh.vertices
         a, e = np.radians(azimuth), np.radians(elevation)
         back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         right = unit(np.cross([0, 0, 1], back))
         above = np.cross(back, right)
         half, aspect = float(np.tan(np.radians(9.0))), size[1] / size[0]
-        middle = bridge.mesh.bounds.mean(axis=0) if target is None else np.asarray(target, dtype=np.float64)
+        middle = bridge.mesh.bounds.mean(axis=0)
         for _ in range(4):  # what is seen is moved to the middle of the image
             seen = vertices - middle
             x, y = seen @ right, seen @ above
-            distance = _distance(x, y / aspect, seen @ back, half) / zoom
-            if target is not None:
-                break
+            distance = _distance(x, y / aspect, seen @ back, half)
             scale = distance - seen @ back
             across, along = x / scale, y / scale
             middle = middle + distance * (np.ptp(across) / 2 + across.min()) * right
@@ -198,19 +184,3 @@ def _openness(
         hits = scene.run(points.astype(np.float32), rays.astype(np.float32), output=True)
         free += (np.asarray(hits["primID"]) < 0) | (np.asarray(hits["tfar"]) > reach)
     return free / n
-
-
-def write_png(path: str | Path, image: IntArray) -> None:
-    """Write an image (height, width, 3) of 0..255 as PNG."""
-    height, width, _ = image.shape
-    rows = np.concatenate(
-        [np.zeros((height, 1), np.uint8), image.astype(np.uint8).reshape(height, -1)], axis=1
-    )
-
-    def chunk(tag: bytes, data: bytes) -> bytes:
-        return len(data).to_bytes(4, "big") + tag + data + zlib.crc32(tag + data).to_bytes(4, "big")
-
-    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8, 2, 0, 0, 0])
-    packed = zlib.compress(rows.tobytes(), 6)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
-    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + body)

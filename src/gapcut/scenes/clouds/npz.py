@@ -39,8 +39,7 @@ def read(path: Path) -> Table:
         raise CloudError(
             f"has arrays of {min(sizes)} and of {max(sizes)} rows: every point needs all of them"
         )
-    label_names, crs = from_json(said) if said else ({}, None)
-    return Table(columns, label_names, crs)
+    return Table(columns, *from_json(said or "{}"))
 
 
 def write(file: IO[bytes], cloud: PointCloud) -> None:

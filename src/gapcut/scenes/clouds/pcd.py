@@ -18,7 +18,7 @@ from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.lines import read_rows
 from gapcut.scenes.clouds.names import COLOURS, from_json, to_json
-from gapcut.scenes.clouds.table import Table, to_columns
+from gapcut.scenes.clouds.table import Table, packed_rows, to_columns
 from gapcut.typing import AnyArray
 
 _KINDS = {"F": "f", "I": "i", "U": "u"}
@@ -68,8 +68,7 @@ def read(path: Path) -> Table:
             continue
         for i in range(part.count):
             columns[part.name if part.count == 1 else f"{part.name}_{i}"] = values[:, i]
-    label_names, crs = from_json(header.said) if header.said else ({}, None)
-    return Table(columns, label_names, crs)
+    return Table(columns, *from_json(header.said or "{}"))
 
 
 def _header(file: IO[bytes]) -> _Header:
@@ -180,12 +179,8 @@ def write(file: IO[bytes], cloud: PointCloud) -> None:
     if cloud.colour is not None:
         red, green, blue = (columns.pop(name).astype(np.uint32) for name in COLOURS)
         columns["rgb"] = red << 16 | green << 8 | blue
-    dtype = np.dtype([(name, "<" + values.dtype.str[1:]) for name, values in columns.items()])
-    rows = np.empty(cloud.n_points, dtype=dtype)
-    for name, values in columns.items():
-        rows[name] = values
     said = to_json(cloud.label_names, cloud.crs)
-    kinds = [np.dtype(values.dtype) for values in columns.values()]
+    kinds = [values.dtype for values in columns.values()]
     lines = [
         "# .PCD v0.7 - Point Cloud Data file format",
         *([f"# {said}"] if said else []),
@@ -201,4 +196,4 @@ def write(file: IO[bytes], cloud: PointCloud) -> None:
         "DATA binary",
     ]
     file.write(("\n".join(lines) + "\n").encode("utf-8"))
-    file.write(rows.data)
+    file.write(packed_rows(columns, "<").data)

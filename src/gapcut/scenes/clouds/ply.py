@@ -16,7 +16,7 @@ from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.lines import number_format, read_rows, write_rows
 from gapcut.scenes.clouds.names import from_json, to_json
-from gapcut.scenes.clouds.table import Table, to_columns
+from gapcut.scenes.clouds.table import Table, packed_rows, to_columns
 from gapcut.typing import AnyArray
 
 _TYPES = {
@@ -60,13 +60,9 @@ def read(path: Path) -> Table:
             raise CloudError("has no vertex element: not a point cloud")
         if element.has_list:
             raise CloudError("has a list among the properties of a vertex: only scalar properties are read")
-        rows = (
-            _ascii(file, before, element)
-            if not header.order
-            else _binary(file, header, before, element, path)
-        )
-    label_names, crs = from_json(header.said) if header.said else ({}, None)
-    return Table(rows, label_names, crs)
+        binary = header.order != ""
+        columns = _binary(file, header, before, element, path) if binary else _ascii(file, before, element)
+    return Table(columns, *from_json(header.said or "{}"))
 
 
 def _header(file: IO[bytes]) -> _Header:
@@ -172,9 +168,5 @@ def write(file: IO[bytes], cloud: PointCloud, form: str = "binary_little_endian"
     file.write(("\n".join([*lines, "end_header"]) + "\n").encode("utf-8"))
     if form == "ascii":
         write_rows(file, list(columns.values()), [number_format(n, v) for n, v in columns.items()])
-        return
-    dtype = np.dtype([(name, _FORMATS[form] + values.dtype.str[1:]) for name, values in columns.items()])
-    rows = np.empty(cloud.n_points, dtype=dtype)
-    for name, values in columns.items():
-        rows[name] = values
-    file.write(rows.data)
+    else:
+        file.write(packed_rows(columns, _FORMATS[form]).data)

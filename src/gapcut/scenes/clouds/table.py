@@ -68,6 +68,15 @@ def from_table(table: Table, name: str | None, invalid: str = "error") -> PointC
     )
 
 
+def packed_rows(columns: Mapping[str, AnyArray], order: str) -> AnyArray:
+    """The columns as one array of records without padding, numbers in byte order ``order`` ("<" or ">")."""
+    dtype = np.dtype([(name, order + values.dtype.str[1:]) for name, values in columns.items()])
+    rows = np.empty(len(next(iter(columns.values()))), dtype=dtype)
+    for name, values in columns.items():
+        rows[name] = values
+    return rows
+
+
 def narrow_integer(values: AnyArray) -> AnyArray:
     """As int32 if that keeps every value, else as int64."""
     limits = np.iinfo(np.int32)

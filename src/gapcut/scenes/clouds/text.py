@@ -40,8 +40,8 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Table:
         raise CloudError(
             f"names {len(names)} columns ({' '.join(names)}), but its lines hold {width} numbers"
         )
-    label_names, crs = from_json(said) if said else ({}, None)
-    return Table({name: _whole_if_all_are(rows[:, i]) for i, name in enumerate(names)}, label_names, crs)
+    columns_read = {name: _whole_if_all_are(rows[:, i]) for i, name in enumerate(names)}
+    return Table(columns_read, *from_json(said or "{}"))
 
 
 def is_prose(path: Path) -> bool:

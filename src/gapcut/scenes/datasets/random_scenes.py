@@ -22,11 +22,10 @@ def make_scenes(
 ) -> GraphSet:
     """Scenes with classes that cluster in space and three edge features that depend on both labels.
 
-    Nodes lie in a 10 x 10 x 3 room; the label is the nearest of ``n_labels`` fixed centres, heights counting
-    more, with Gumbel noise. Node features: softmax of the noisy label. Edges: a random ``n_edges`` of the
-    pairs (node, near neighbour). Edge features: "higher" by 0.3; a noisy value that the label pair decides; a
-    coin that the label pair weighs. Equal seeds give equal numbers, on which recorded times and gaps rest:
-    keep the order of the draws.
+    Nodes lie in a 10 x 10 x 3 room; the label is the nearest of ``n_labels`` fixed centres, heights counting more, with
+    Gumbel noise. Node features: softmax of the noisy label. Edges: a random ``n_edges`` of the pairs (node, near
+    neighbour). Edge features: "higher" by 0.3; a noisy value that the label pair decides; a coin that the label pair
+    weighs. Equal seeds give equal numbers, on which recorded times and gaps rest: keep the order of the draws.
     """
     neighbours = int(np.ceil(n_edges / n_nodes)) if n_nodes else 0
     if min(n_graphs, n_nodes, n_edges, n_labels) < 1 or neighbours >= n_nodes:

@@ -10,7 +10,7 @@ from gapcut import _core
 from gapcut.scenes.groups import group_order, squares
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.points import local_shape
-from gapcut.scenes.shot import Float32Array, ShotEstimator
+from gapcut.scenes.shot import Float32Array, shot
 from gapcut.typing import FloatArray, IntArray
 
 SCALE_FEATURES = (
@@ -131,8 +131,7 @@ def shot_values(
     seen_from = xyz + np.array([0.0, 0.0, 1.0]) if viewpoints is None else viewpoints
     shape = local_shape(xyz, radius=max(radius / 2, least), n_threads=n_threads)
     normals = shape.towards(xyz, seen_from).normals
-    found = ShotEstimator(xyz, normals, radius, n_threads=n_threads).describe(at).descriptors
-    return np.nan_to_num(found)
+    return np.nan_to_num(shot(xyz, normals, radius, at, n_threads=n_threads).descriptors)
 
 
 def point_features(

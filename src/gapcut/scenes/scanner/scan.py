@@ -25,10 +25,9 @@ class Scan:
     """Points of all stations in one frame, thinned to one a voxel.
 
     ``xyz`` (N, 3) m; ``part`` (N,) true part id, -1 for terrain; ``label`` (N,) index in ``CLASSES``, -1 for terrain;
-    ``station`` (N,) row of ``stations`` (S, 3), the instrument centres as registered; ``intensity`` (N,) of about
-    0 to 1, reflectance times cosine of incidence;
-    ``voxel`` m; ``unseen`` part ids without points or with too few (their points are left out);
-    ``counts`` part id -> points, left-out parts as they were.
+    ``station`` (N,) row of ``stations`` (S, 3), the instrument centres as registered; ``intensity`` (N,) of about 0 to
+    1, reflectance times cosine of incidence; ``voxel`` m; ``unseen`` part ids without points or with too few (their
+    points are left out); ``counts`` part id -> points, left-out parts as they were.
     """
 
     name: str
@@ -69,8 +68,7 @@ def scan_bridge(
 
     Equal arguments give equal scans. ``stations`` (S, 3): instrument centres, instead of the automatic ones;
     ``reflectance`` (n_parts,) in (0, 1] in the order of ``bridge.parts``, instead of random ones that tell nothing
-    about classes;
-    ``progress(done, of)`` is called after each station.
+    about classes; ``progress(done, of)`` is called after each station.
 
     Raises ImportError without embreex, ValueError for a bridge without parts, for part ids that repeat, and where
     no point comes back.
