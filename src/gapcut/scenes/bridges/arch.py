@@ -148,11 +148,10 @@ def _bent(
     foot: float | None,
 ) -> None:
     """A cap on columns that stand on the ribs or thrust blocks at height ``foot``, or on footings; bearings on top."""
-    line = site.line
     seat = kit.seat_height(site, s, span)
     reach = float(np.abs(span.ys).max()) + 0.55
-    profile = np.array([[-0.45, seat - cap_depth], [0.45, seat - cap_depth], [0.45, seat], [-0.45, seat]])
-    site.add("pier cap", line.wall(shifted(profile, s, 0.0), -reach, reach), "spandrel cap")
+    profile = shifted(rectangle(0.9, cap_depth, top=True), s, seat)
+    site.add("pier cap", site.line.wall(profile, -reach, reach), "spandrel cap")
     outline = chamfered(0.75, 0.8, 0.08)
     for y in ys:
         low = kit.footing(site, s, float(y), 2.4, 2.4) if foot is None else foot
@@ -161,10 +160,8 @@ def _bent(
 
 
 def _deck_on_caps(site: kit.Site, stations: FloatArray, span: kit.GirderSpan) -> None:
-    for end, s in ((0, kit.SEAT), (1, site.line.length - kit.SEAT)):
-        seat = kit.seat_height(site, s, span)
-        kit.abutment(site, end, seat)
-        kit.bearings(site, s, seat, span)
+    for end in (0, 1):
+        kit.end_support(site, end, span)
     for i, (a, b) in enumerate(pairwise(stations)):
         for y in span.ys:
             profile = shifted(span.profile(), float(y), -span.slab)
@@ -279,7 +276,4 @@ def _tied_supports(
         a, b = (0.0, s) if i == 0 else (s, line.length)
         kit.girder_span(site, a, b, span)
         kit.deck(site, a + 0.02, b - 0.02, 2)
-        far = kit.SEAT if i == 0 else line.length - kit.SEAT
-        seat = kit.seat_height(site, far, span)
-        kit.abutment(site, i, seat)
-        kit.bearings(site, far, seat, span)
+        kit.end_support(site, i, span)

@@ -49,7 +49,8 @@ def _slant(plan: Plan, kind: str) -> Bridge:
     ys = kit.offsets(width, 6 if concrete else int(rng.integers(5, 7)), 1.1)
     bracing = "diaphragm" if concrete else "x-frame" if kind == "slant-x" else "k-frame"
     span = kit.GirderSpan("concrete" if concrete else "steel", depth, ys, bracing, 4.8 if concrete else 6.5)
-    _ends(site, span)
+    for end in (0, 1):
+        kit.end_support(site, end, span)
     _haunched_girders(site, span, knees, depth * 1.55, concrete)
     for knee, foot in zip(knees, feet, strict=True):
         _legs(site, span, knee, foot, depth * 1.55, concrete)
@@ -58,13 +59,6 @@ def _slant(plan: Plan, kind: str) -> Bridge:
     kit.road_railings(site, 3.0, railing)
     facts = {"kind": kind, "spans": [side, main, side], "girders": len(ys), "drop": round(drop, 1)}
     return site.bridge(plan.name, "frame", facts | {"railing": railing})
-
-
-def _ends(site: kit.Site, span: kit.GirderSpan) -> None:
-    for end, s in ((0, kit.SEAT), (1, site.line.length - kit.SEAT)):
-        seat = kit.seat_height(site, s, span)
-        kit.abutment(site, end, seat)
-        kit.bearings(site, s, seat, span)
 
 
 def _haunched_girders(
@@ -158,7 +152,8 @@ def _viaduct(plan: Plan, kind: str) -> Bridge:
     hung_span = kit.GirderSpan("concrete", round(0.8 * depth, 2), inner, "diaphragm", 4.0)
     for block in range(blocks):
         _frame_block(site, hung + block * pitch, bay, bays, ys, depth, hung_span)
-    _ends(site, hung_span)
+    for end in (0, 1):
+        kit.end_support(site, end, hung_span)
     for block in range(blocks + 1):
         start = block * pitch
         kit.girder_span(site, start, start + hung, hung_span)

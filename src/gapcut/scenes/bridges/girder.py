@@ -73,10 +73,8 @@ def _spans(rng: np.random.Generator, n: int, low: float, high: float) -> np.ndar
 
 def _assemble(site: kit.Site, spans: np.ndarray, span: kit.GirderSpan, pier: str) -> None:
     stations = np.concatenate([[0.0], np.cumsum(spans)])
-    for end, s in ((0, kit.SEAT), (1, float(stations[-1]) - kit.SEAT)):
-        seat = kit.seat_height(site, s, span)
-        kit.abutment(site, end, seat)
-        kit.bearings(site, s, seat, span)
+    for end in (0, 1):
+        kit.end_support(site, end, span)
     for s in stations[1:-1]:
         cap = min(kit.seat_height(site, float(s) + d, span) for d in (-kit.SEAT, kit.SEAT))
         kit.pier(site, float(s), cap, pier, 1.9)

@@ -216,12 +216,8 @@ def _bent(site: Site, s: float, cap: float, length: float) -> None:
     depth = 1.3
     reach = site.half - 0.35
     n = max(2, int(np.ceil(2 * reach / 5.0)))
-    line = site.line
-    profile = np.array(
-        [[-length / 2, cap - depth], [length / 2, cap - depth], [length / 2, cap], [-length / 2, cap]]
-    )
-    profile[:, 0] += s
-    site.add("pier cap", line.wall(profile, -reach, reach))
+    profile = shifted(rectangle(length, depth, top=True), s, cap)
+    site.add("pier cap", site.line.wall(profile, -reach, reach))
     diameter = min(1.4, length - 0.25)
     for y in np.linspace(-reach + 1.1, reach - 1.1, n):
         top = footing(site, s, float(y), 2.6, 2.6)
@@ -259,10 +255,8 @@ def _hammerhead(site: Site, s: float, cap: float, length: float) -> None:
 
 def _wall_pier(site: Site, s: float, cap: float, length: float) -> None:
     line, reach = site.line, site.half - 0.4
-    profile = np.array(
-        [[-length / 2, cap - 0.9], [length / 2, cap - 0.9], [length / 2, cap], [-length / 2, cap]]
-    )
-    site.add("pier cap", line.wall(shifted(profile, s, 0.0), -reach, reach))
+    profile = shifted(rectangle(length, 0.9, top=True), s, cap)
+    site.add("pier cap", line.wall(profile, -reach, reach))
     top = footing(site, s, 0.0, 3.8, 2 * reach + 0.8)
     outline = rounded(2 * reach - 0.9, length - 0.5)[:, ::-1][::-1]
     column(site, s, 0.0, top, cap - 0.9, outline, turn=-np.radians(line.skew))
@@ -386,6 +380,14 @@ def bearings(site: Site, s: float, seat: float, span: GirderSpan, size: float = 
     for y in span.ys:
         high = float(site.line.surface(s, y)) - span.slab - span.depth
         bearing(site, s, float(y), seat, high, size)
+
+
+def end_support(site: Site, end: int, span: GirderSpan) -> None:
+    """The abutment at the start (end = 0) or the end (1) of a girder span, and the bearings on its seat."""
+    s = SEAT if end == 0 else site.line.length - SEAT
+    seat = seat_height(site, s, span)
+    abutment(site, end, seat)
+    bearings(site, s, seat, span)
 
 
 def seat_height(site: Site, s: float, span: GirderSpan, least: float = 0.24) -> float:

@@ -190,18 +190,12 @@ def _portal(site: kit.Site, left: FloatArray, right: FloatArray) -> None:
 
 def _sway(site: kit.Site, left: tuple[FloatArray, ...], right: tuple[FloatArray, ...], n: int) -> None:
     """Crossing diagonals across the bridge at every second node of a deck truss."""
+    shift = np.array([0.09, 0.0, 0.0])
     for i in range(1, n, 2):
-        shift = np.array([0.09, 0.0, 0.0])
-        site.add(
-            "cross beam",
-            beam(left[0][i] + shift, right[1][i] + shift, rectangle(0.16, 0.16)),
-            "sway diagonal",
-        )
-        site.add(
-            "cross beam",
-            beam(right[0][i] - shift, left[1][i] - shift, rectangle(0.16, 0.16)),
-            "sway diagonal",
-        )
+        rising = left[0][i] + shift, right[1][i] + shift
+        falling = right[0][i] - shift, left[1][i] - shift
+        for ends in (rising, falling):
+            site.add("cross beam", beam(*ends, rectangle(0.16, 0.16)), "sway diagonal")
 
 
 def _deck_floor(site: kit.Site, truss: _Truss, start: float, end: float) -> None:
