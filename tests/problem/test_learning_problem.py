@@ -147,7 +147,6 @@ def test_the_fingerprint_tells_other_problems_apart(change: str) -> None:
     assert problem_of().fingerprint == problem_of().fingerprint
 
 
-@pytest.mark.xfail(strict=True, reason="node and class weights are not part of the fingerprint yet")
 @pytest.mark.parametrize(
     "change",
     [

@@ -114,7 +114,7 @@ class LearningProblem:
         digest = hashlib.sha256(repr((*shape, [(g.order, g.dim) for g in core.cliques])).encode())
         for part in (self.lower, self.upper, *core.contents()):
             digest.update(f"{part.dtype.str}{part.size};".encode())
-            digest.update(np.ascontiguousarray(part))
+            digest.update(np.ascontiguousarray(part) + part.dtype.type(0))  # -0 becomes 0, as in sparse rows
         return FINGERPRINT + digest.hexdigest()
 
     @cached_property
