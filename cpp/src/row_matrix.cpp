@@ -1,6 +1,6 @@
 #include "gapcut/row_matrix.hpp"
 
-#include "gapcut/target.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut {
 namespace {
@@ -64,19 +64,11 @@ RowMatrix RowMatrix::from_csr(std::int64_t rows, std::int64_t cols, const std::i
     return m;
 }
 
-namespace {
-
-GAPCUT_HOT void add_scaled(std::int64_t n, double factor, const double* __restrict x, double* __restrict out) {
-    for (std::int64_t c = 0; c < n; ++c) out[c] += factor * x[c];
-}
-
-}  // namespace
-
 void RowMatrix::add_long_row(std::int64_t row, double factor, double* out) const {
     if (sparse_)
         for (std::int64_t p = offsets_[row]; p < offsets_[row + 1]; ++p) out[columns_[p]] += factor * values_[p];
     else
-        add_scaled(cols_, factor, dense_row(row), out);
+        kernels().add_scaled(out, factor, dense_row(row), cols_);
 }
 
 }  // namespace gapcut

@@ -4,24 +4,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "gapcut/target.hpp"
+#include "gapcut/kernels.hpp"
 #include "scores.hpp"
 
 namespace gapcut {
-namespace {
-
-GAPCUT_HOT void add_row(std::int64_t n, double x, const double* __restrict row, double* __restrict out) {
-    for (std::int64_t k = 0; k < n; ++k) out[k] += x * row[k];
-}
-
-GAPCUT_HOT void add_rows(std::int64_t dims, std::int64_t n, const double* __restrict x, const double* __restrict rows,
-                         double* __restrict out) {
-    for (std::int64_t d = 0; d < dims; ++d)
-        for (std::int64_t k = 0; k < n; ++k) out[k] += x[d] * rows[d * n + k];
-}
-
-}  // namespace
-
 OneHotProblem::OneHotProblem(const Problem& problem) : problem_(problem), absolute_(absolute_feature_sums(problem)) {
     if (!problem.cliques.empty())
         throw std::invalid_argument(
@@ -65,10 +51,11 @@ void OneHotProblem::gains(const OneHotWeights& w, std::int64_t graph, std::vecto
     for (auto u = begin; u < end; ++u) {
         double* row = out.data() + (u - begin) * w.width;
         if (p.nodes.sparse())
-            p.nodes.for_row(u,
-                            [&](std::int32_t d, double x) { add_row(w.width, x, w.unary.data() + d * w.width, row); });
+            p.nodes.for_row(u, [&](std::int32_t d, double x) {
+                kernels().add_scaled(row, x, w.unary.data() + d * w.width, w.width);
+            });
         else
-            add_rows(p.node_dim(), w.width, p.nodes.dense_row(u), w.unary.data(), row);
+            kernels().add_rows(p.node_dim(), w.width, p.nodes.dense_row(u), w.unary.data(), row);
         for (int k = 0; k < p.n_labels; ++k)
             if (k != p.labels[u]) row[k] += 2.0 * p.loss[u];
     }
@@ -78,7 +65,7 @@ void OneHotProblem::add_table(const OneHotWeights& w, std::int64_t edge, bool tr
     const std::int64_t size = problem_.n_labels * w.width;
     const double* tables = transposed ? w.transposed.data() : w.pairwise.data();
     problem_.edges.for_row(edge, [&](std::int32_t d, double x) {
-        if (w.used[d]) add_row(size, x, tables + d * size, out);
+        if (w.used[d]) kernels().add_scaled(out, x, tables + d * size, size);
     });
 }
 

@@ -6,8 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "gapcut/target.hpp"
-
 namespace gapcut {
 namespace {
 constexpr int kEntering = 2;            // planes without mass that a block may bring into the model at once
@@ -16,8 +14,8 @@ constexpr double kDust = 1e-14;         // of the mass: less room is none
 constexpr std::int64_t kFullEvery = 5;  // sweeps; the others leave out planes that have had no mass for a while
 
 // sum value[i] w[at[i]], in chains that do not wait for each other: the reads are what takes the time.
-GAPCUT_HOT double gathered_dot(std::int64_t n, const std::int32_t* __restrict at, const double* __restrict value,
-                               const double* __restrict w) {
+double gathered_dot(std::int64_t n, const std::int32_t* __restrict at, const double* __restrict value,
+                    const double* __restrict w) {
     constexpr std::int64_t kLanes = 8;
     double sum[kLanes] = {};
     std::int64_t i = 0;
