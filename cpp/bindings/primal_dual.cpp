@@ -132,7 +132,8 @@ void bind_primal_dual(nb::module_& m) {
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
         .def_prop_ro("primal_weight", &PrimalDual::primal_weight)
         .def_prop_ro("safe_since", &PrimalDual::safe_since)
-        .def_prop_ro("residual", &PrimalDual::residual);
+        .def_prop_ro("residual", &PrimalDual::residual)
+        .def_prop_ro("operations", &PrimalDual::operations, "Of one iteration, in the unit of Repair.operations.");
 
     nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
         .def(
@@ -155,7 +156,7 @@ void bind_primal_dual(nb::module_& m) {
                 return to_array(std::move(better), {z.shape(0), z.shape(1)});
             },
             "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none())
-        .def_prop_ro("last_steps", &Repair::last_steps);
+        .def_prop_ro("operations", &Repair::operations);
 
     m.def(
         "relaxed_plane",

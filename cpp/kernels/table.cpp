@@ -20,6 +20,7 @@ const Kernels kKernels{
     .box_slope = box_slope,
     .arc_step = arc_step,
     .label_step = label_step,
+    .sum_columns = sum_columns,
     .add_scaled_floats = add_scaled_floats,
     .gather_rows = gather_rows,
     .scatter_rows = scatter_rows,

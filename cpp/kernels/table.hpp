@@ -18,6 +18,8 @@ void box_slope(std::int64_t n, const double* lower, const double* upper, const d
 float arc_step(std::int64_t n, ArcSteps steps, const float* gain, const float* z_tail, const float* z_head, float* m,
                float* d1, float* d2, float* to_tail, float* to_head);
 float label_step(std::int64_t n, float rho, const float* sigma, const float* score, float* z, float* z_step);
+void sum_columns(std::int64_t n, std::int64_t count, const std::int32_t* feature, const float* weight,
+                 const float* columns, std::int64_t stride, float* out);
 void add_scaled_floats(std::int64_t n, float factor, const float* x, float* out);
 void gather_rows(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first, const float* rows,
                  float* list, std::int64_t stride);

@@ -59,6 +59,9 @@ struct Kernels {
                       float* m, float* d1, float* d2, float* to_tail, float* to_head);
     // z~ = clip01(z + sigma S), z = clip01(z + rho (z~ - z)); returns the squared change over sigma.
     float (*label_step)(std::int64_t n, float rho, const float* sigma, const float* score, float* z, float* z_step);
+    // out[i] = sum_q weight[q] columns[feature[q] * stride + i], q < count
+    void (*sum_columns)(std::int64_t n, std::int64_t count, const std::int32_t* feature, const float* weight,
+                        const float* columns, std::int64_t stride, float* out);
     void (*add_scaled_floats)(std::int64_t n, float factor, const float* x, float* out);
     // Between rows of nodes (`width` values each, a multiple of 4) and lists by label (`width` of them, `stride`
     // apart): list[k * stride + i] = rows[(at[i] - first) * width + k]; scatter adds the other way round.

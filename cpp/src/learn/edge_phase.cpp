@@ -54,6 +54,8 @@ bool EdgePhase::any_dual(std::int32_t pair) const {
 void EdgePhase::set_weights(std::span<const double> weights) {
     const auto De = problem_.edge_dim();
     by_pair_.clear();
+    features_.clear();
+    values_.clear();
     first_of_pair_.assign(1, 0);
     first_of_feature_.assign(static_cast<std::size_t>(De) + 1, 0);
     for (std::int32_t slot = 0; slot < std::ssize(active_list_); ++slot) {
@@ -61,6 +63,8 @@ void EdgePhase::set_weights(std::span<const double> weights) {
         for (std::int32_t d = 0; d < De; ++d)
             if (w[d] != 0.0) {
                 by_pair_.push_back({d, slot, static_cast<float>(w[d])});
+                features_.push_back(d);
+                values_.push_back(static_cast<float>(w[d]));
                 ++first_of_feature_[d + 1];
             }
         first_of_pair_.push_back(std::ssize(by_pair_));
@@ -80,14 +84,15 @@ void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<c
 }
 
 void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
-    std::fill(s.gain.begin(), s.gain.end(), 0.0F);
     if (!problem_.edges.sparse()) {
-        for (const Entry& entry : by_pair_)
-            kernels().add_scaled_floats(n, entry.weight,
-                                        columns_.data() + entry.feature * problem_.edges.rows() + begin,
-                                        s.gain.data() + entry.slot * kChunk);
+        for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+            const auto at = first_of_pair_[slot];
+            kernels().sum_columns(n, first_of_pair_[slot + 1] - at, features_.data() + at, values_.data() + at,
+                                  columns_.data() + begin, problem_.edges.rows(), s.gain.data() + slot * kChunk);
+        }
         return;
     }
+    std::fill(s.gain.begin(), s.gain.end(), 0.0F);
     for (std::int64_t i = 0; i < n; ++i)
         problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) {
             for (auto q = first_of_feature_[d]; q < first_of_feature_[d + 1]; ++q)

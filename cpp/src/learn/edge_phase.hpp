@@ -88,6 +88,8 @@ class EdgePhase {
         float weight;
     };
     std::vector<Entry> by_pair_, by_feature_;
+    std::vector<std::int32_t> features_;  // of by_pair_
+    std::vector<float> values_;           // likewise
     std::vector<std::int64_t> first_of_pair_, first_of_feature_;
     std::vector<Shard> shards_;
 };

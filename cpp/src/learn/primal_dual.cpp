@@ -355,6 +355,16 @@ std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
 double PrimalDual::primal_weight() const { return state_->metric.primal_weight(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
 
+double PrimalDual::operations() const {
+    const Problem& p = state_->p;
+    const auto N = static_cast<double>(p.nodes.rows()), M = static_cast<double>(p.edges.rows());
+    const double K = p.n_labels, active = static_cast<double>(active_pairs());
+    const auto of_row = [](const RowMatrix& x) { return static_cast<double>(x.cols()); };
+    return N * K * (2.0 * of_row(p.nodes) + 8.0) +
+           M * (active * (of_row(p.edges) + 16.0) +
+                (K * K - active) * of_row(p.edges) / state_->settings.screening_interval);
+}
+
 std::vector<double> PrimalDual::weights() const {
     const State& s = *state_;
     std::vector<double> compact;

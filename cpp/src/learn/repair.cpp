@@ -13,7 +13,7 @@
 namespace gapcut {
 namespace {
 
-constexpr double kParallelWork = 2e4;  // ten times what it costs to wake the threads
+constexpr double kParallelWork = 1.6e5;  // ten times what it costs to wake the threads
 
 }  // namespace
 
@@ -41,6 +41,8 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
         arcs_[next[p.tail[e]]++] = {e, p.head[e], true};
         arcs_[next[p.head[e]]++] = {e, p.tail[e], false};
     }
+    for (std::int64_t u = 0; u < N; ++u) scan_operations_ += p.n_labels * collect_operations(u);
+    operations_ = 2.0 * scan_operations_;
     node_square_.assign(static_cast<std::size_t>(N), 0.0);
     for (std::int64_t u = 0; u < N; ++u) p.nodes.for_row(u, [&](std::int32_t, double x) { node_square_[u] += x * x; });
 }
@@ -161,6 +163,13 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, D
     return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
 
+// Of the sums along one coordinate of the node, and of its step.
+double Repair::collect_operations(std::int64_t node) const {
+    const auto De = static_cast<double>(problem_.edge_dim()), K = static_cast<double>(problem_.n_labels);
+    return static_cast<double>(arcs_of(node).size()) * K * (8.0 + De) + static_cast<double>(problem_.node_dim()) +
+           4.0 * K * De;
+}
+
 std::vector<std::int64_t> Repair::candidates(Workers& workers, const StopTest& stop) {
     constexpr std::int64_t kNodes = 512;
     const auto N = problem_.nodes.rows(), shards = (N + kNodes - 1) / kNodes;
@@ -214,10 +223,10 @@ void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Worker
         for (std::size_t j = 0; j < nodes[i].size(); ++j)
             prepare(nodes[i][j], directions_[i * K + j], scratch_[worker]);
     };
-    double work = 0.0;  // arcs of label pairs, in eights of features
+    double work = 0.0;
     for (const Group& group : nodes)
-        work += static_cast<double>(group.size() * arcs_of(group.front() / problem_.n_labels).size() * K);
-    work *= 1.0 + static_cast<double>(problem_.edge_dim()) / 8.0;
+        work += static_cast<double>(group.size()) * collect_operations(group.front() / problem_.n_labels);
+    operations_ += work;
     if (work < kParallelWork)
         for (std::int64_t i = 0; i < std::ssize(nodes); ++i) collect(i, 0);
     else
@@ -248,7 +257,7 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
     }
     Workers workers(threads_);
     auto order = candidates(workers, stop);
-    steps_ = 0;
+    operations_ = scan_operations_;
     std::mt19937_64 random(seed);
     moved_.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
     const std::size_t batch = batch_size();
@@ -260,7 +269,6 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
             if (stop && i / batch % 32 == 0 && stop()) throw Interrupted();
             improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), min_gain, workers, again);
         }
-        steps_ += std::ssize(order);
         std::ranges::sort(again);
         order.swap(again);
     }

@@ -23,8 +23,8 @@ FIRST = 20
 GROWTH = 1.4
 """From one certificate to the next where nothing is predicted."""
 
-REPAIR_COST = 40
-"""Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
+REPAIR_OPERATION = 8
+"""Time of an operation of a repair over one of an iteration (measured 4 to 13; ``operations`` of both count them)."""
 
 CUT_WITHIN = 1.25
 """Gap, in targets, within which the exact cut is asked for a better upper end than the arc multipliers prove."""
@@ -88,7 +88,7 @@ class Schedule:
     """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
 
     The gap of the labels as they are (``raw``) falls at a rate that is easy to predict; a repair costs as much as
-    ``REPAIR_COST`` iterations, so it is made when waiting would cost more.
+    so many iterations (``Steps.repair_cost``) and is made when waiting would cost more.
     """
 
     began: int = 0
@@ -96,7 +96,7 @@ class Schedule:
     last_upper: float = math.inf
     raw: Sequence[float] | None = None
     mended: Sequence[float] | None = None
-    mend_by: int = 4 * REPAIR_COST
+    mend_by: float = math.inf
     progress: list[float] = field(default_factory=list)
 
     def wait(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
@@ -161,6 +161,11 @@ class Steps:
         self.state.set_trade_off(self.problem.C)
         self.schedule = Schedule(began=self.state.iterations, due=0)
 
+    @property
+    def repair_cost(self) -> float:
+        """Iterations in the time of one repair, by operations that are counted, so that runs repeat."""
+        return REPAIR_OPERATION * self.mender.operations / self.state.operations
+
     def advance(self, session: Session) -> None:
         due = self.schedule.began + self.schedule.due
         try:
@@ -190,9 +195,9 @@ class Steps:
             gap = bounds.relative_gap
             predicted = schedule.wait(now, gap, target, schedule.mended)
             wait = min(wait, predicted)
-            schedule.mended, schedule.mend_by = (now, gap), 2 * max(now, 2 * REPAIR_COST)
+            schedule.mended, schedule.mend_by = (now, gap), 2 * max(now, 2 * self.repair_cost)
             if predicted < math.inf:
-                schedule.mend_by = min(schedule.mend_by, now + math.ceil(max(REPAIR_COST, predicted)))
+                schedule.mend_by = min(schedule.mend_by, now + math.ceil(max(self.repair_cost, predicted)))
         if self._cut_decides(bounds.relative_gap, target):
             self.prove_upper(session, weights, self.state)
         schedule.raw = (now, raw)
@@ -240,11 +245,12 @@ class Steps:
         return point
 
     def _worth_mending(self, session: Session, raw: float, wait: float) -> bool:
-        if not self.settings.repair or wait < REPAIR_COST:
+        now, cost = self.state.iterations - self.schedule.began, self.repair_cost
+        if not self.settings.repair or wait < cost or now < min(cost, LONGEST) < wait == math.inf:
             return False
         upper, target = session.bounds.upper, session.limits.gap
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        due = self.state.iterations - self.schedule.began >= self.schedule.mend_by
+        due = now >= min(self.schedule.mend_by, 4 * cost if self.schedule.mended is None else math.inf)
         return raw < 18.0 * target or settled or due
 
     def _mend(self, session: Session, labels: NDArray[np.float32]) -> None:

@@ -43,7 +43,9 @@ class Repair {
     std::vector<float> run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
                            const StopTest& stop = {});
 
-    std::int64_t last_steps() const { return steps_; }  // coordinates visited by the last run
+    // Of the last run, in the unit of PrimalDual::operations(); before the first, twice those of its search for
+    // coordinates that can gain.
+    double operations() const { return operations_; }
 
   private:
     struct Slope {
@@ -74,6 +76,7 @@ class Repair {
     void improve_batch(std::span<const Group> nodes, double min_gain, Workers& workers,
                        std::vector<std::int64_t>& again);
     std::size_t batch_size() const;
+    double collect_operations(std::int64_t node) const;
     repair::Blocks blocks() const;
     repair::Weights weights();
     double node_score(std::int64_t node, int label) const;
@@ -91,7 +94,7 @@ class Repair {
     std::vector<std::int64_t> moved_;           // the last batch in which a node moved
     std::int64_t batch_ = 0;
     double c_ = 0.0;
-    std::int64_t steps_ = 0;
+    double scan_operations_ = 0.0, operations_ = 0.0;
 };
 
 }  // namespace gapcut
