@@ -19,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from gapcut.data import GraphSet
 from gapcut.datasets import load_oakland
+from gapcut.engines import describe_machine
 from gapcut.report.tables import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
@@ -60,6 +61,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="where to save the model")
     parser.add_argument("--choose", action="store_true")
     given = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     train, test = load_oakland(given.shared / "data" / "oakland")
     if given.choose:
         choose(train, given.jobs)

@@ -11,11 +11,13 @@ the machine shows in it all the same, through caches and memory.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 import numpy as np
 
 from gapcut import _core
+from gapcut.engines import describe_machine
 from gapcut.inference import Energy
 
 LABELS = "2,3,4,5,6,7,8,9,11,13,16,20,26"
@@ -60,6 +62,7 @@ def main() -> None:
     parser.add_argument("--labels", default=LABELS)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     print(f"{'nodes':>8} {'labels':>6} {'graph':>5} {'order':>14} {'ns':>6} {'set-up s':>9}")
     for n_nodes in SIZES[: 2 if options.quick else 3]:
         for n_labels in map(int, options.labels.split(",")):

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
+from gapcut.engines import target
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.model import ModelFileError
 
@@ -54,5 +55,6 @@ __all__ = [
     "datasets",
     "read_energy",
     "solve",
+    "target",
     "write_energy",
 ]

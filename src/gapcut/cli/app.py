@@ -22,6 +22,7 @@ from gapcut.cli import (
     validation,
 )
 from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted
+from gapcut.engines import describe_machine
 
 _EPILOGUE = "Exit codes: 0 done, 1 not certified where asked, 2 bad usage or input, 130 interrupted."
 
@@ -47,6 +48,9 @@ def build_app() -> App:
 
 def run(arguments: list[str]) -> int:
     """Run one command; see :func:`gapcut.cli.main` for the exit codes."""
+    if sorted(arguments) == ["--verbose", "--version"]:
+        print(f"{gapcut.__version__}\n{describe_machine()}")
+        return 0
     try:
         code = build_app()(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()

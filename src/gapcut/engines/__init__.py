@@ -6,6 +6,7 @@ import os
 import sys
 
 from gapcut import _core
+from gapcut.engines.target import describe_machine, processor, target, targets
 
 OutOfTime = _core.Interrupted
 """Raised by work that was given ``time_left`` seconds and did not end within them."""
@@ -31,4 +32,12 @@ def peak_memory_mb() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-__all__ = ["OutOfTime", "peak_memory_mb", "thread_count"]
+__all__ = [
+    "OutOfTime",
+    "describe_machine",
+    "peak_memory_mb",
+    "processor",
+    "target",
+    "targets",
+    "thread_count",
+]
