@@ -31,6 +31,7 @@ import numpy as np
 from workloads import load
 
 from gapcut import Graph, StructuredSVM, datasets
+from gapcut.engines import describe_machine
 from gapcut.features import FeaturePipeline
 from gapcut.learners import Block, Limits, PrimalDual
 from gapcut.model.settings import Settings
@@ -210,6 +211,7 @@ def main() -> None:
     parser.add_argument("--data", default="tables,scenes", help="for --part plain")
     parser.add_argument("--child", metavar="DATA", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     if options.child is not None:
         child(options.child, options.shared)
     elif options.part == "growth":

@@ -38,6 +38,7 @@ from gapcut.comparison import (
     methods_table,
     rows_table,
 )
+from gapcut.engines import describe_machine
 from gapcut.machine import Machine
 from gapcut.oracles.kinds import KINDS
 from gapcut.report.comparison import comparison_figure
@@ -52,6 +53,7 @@ GRAPH_LIMIT = 5.0
 
 def main() -> None:
     options = _options()
+    print(describe_machine(), file=sys.stderr)
     names = NAMES if options.data == "all" else tuple(options.data.split(","))
     for name in names:
         if name not in NAMES:

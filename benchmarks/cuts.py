@@ -29,6 +29,7 @@ from rivals.flow import OTHERS, OURS, FlowCode, Network
 from workloads import NAMES, Workload, load
 
 from gapcut import _core
+from gapcut.engines import describe_machine
 from gapcut.learners import CuttingPlane, Learner, Limits, PrimalDual, Subgradient
 from gapcut.oracles import CutOracle, OracleTotal
 from gapcut.problem import LearningProblem
@@ -160,6 +161,7 @@ def run(
 
 def main() -> None:
     options = _options()
+    print(describe_machine(), file=sys.stderr)
     codes = []
     for code in OTHERS:
         if note := code.missing():

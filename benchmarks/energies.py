@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gapcut import Energy, EnergyFileError, Solution, read_energy, solve
+from gapcut.engines import describe_machine
 
 HEADER = (
     "| file | nodes | edges | cliques | labels | optimum | found | bound | gap | auto s | TRW-S s | read s "
@@ -124,6 +125,7 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path, help="write all rows to this file")
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     root = options.shared / "data" / "energies"
     if not root.is_dir():
         parser.error(f"no energies at {root}: name the folder with --shared")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut.engines import peak_memory_mb
+from gapcut.engines import describe_machine, peak_memory_mb
 from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
 from gapcut.scenes.datasets import load_oakland
 from gapcut.scenes.labelling import SceneModel
@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--one", type=Path, nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     if given.one:
         print(json.dumps(medians(given.model, *given.one, given.jobs, given.repeats)))
         return

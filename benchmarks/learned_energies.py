@@ -19,6 +19,7 @@ import argparse
 import json
 import math
 import statistics
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from rivals.minimisers import RIVALS, missing
 from rivals.minimisers import run as run_rival
 
 from gapcut import Energy, Graph, StructuredSVM, datasets, solve
+from gapcut.engines import describe_machine
 from gapcut.inference import METHODS
 
 SIZES = ((300, 1200, 17), (1000, 4000, 11), (3000, 15000, 20))
@@ -174,6 +176,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="seeds of planted energies")
     parser.add_argument("--json", type=Path, help="write all rows to this file")
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     solvers = usable_solvers()
     print(HEADER)
     rows = []

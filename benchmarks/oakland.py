@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from gapcut.data import GraphSet
+from gapcut.engines import describe_machine
 from gapcut.metrics import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.datasets import load_oakland
@@ -59,6 +60,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="where to save the model")
     parser.add_argument("--choose", action="store_true")
     given = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     train, test = load_oakland(given.shared / "data" / "oakland")
     if given.choose:
         choose(train, given.jobs)

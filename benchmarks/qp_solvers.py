@@ -10,12 +10,13 @@ reached (measured alike for all, by the weights clamped from alpha), and the tim
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 import numpy as np
 
 from gapcut.datasets import load_tables
-from gapcut.engines import OutOfTime
+from gapcut.engines import OutOfTime, describe_machine
 from gapcut.features import FeaturePipeline
 from gapcut.learners import CuttingPlane, Limits
 from gapcut.learners.qp import DualAscent, PlaneProgram, QPResult, qp_solver
@@ -80,6 +81,7 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a method may take on one program")
     chosen = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     problem = load(chosen.tables, chosen.C)
     oracle = Recorder(problem)
     CuttingPlane().run(problem, oracle, Limits(gap=1e-6, max_passes=max(chosen.planes)))

@@ -9,6 +9,7 @@ The default of ``StructuredSVM`` was chosen from these rows (docs/decisions/0005
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from gapcut import Graph, StructuredSVM, datasets
+from gapcut.engines import describe_machine
 
 RECIPES: dict[str, dict[str, object]] = {
     "default": {},
@@ -95,6 +97,7 @@ def main() -> None:
     parser.add_argument("--gap", type=float, default=0.02)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of training a fold")
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     print("| data | C | recipe | accuracy | seconds | gap |\n|---|---|---|---|---|---|")
     for name in options.data:
         for C in options.C:

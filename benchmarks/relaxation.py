@@ -20,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from gapcut import Energy, _core, solve
+from gapcut.engines import describe_machine
 from random_energies import FAMILIES, random_energy
 
 HEADER = (
@@ -69,6 +70,7 @@ def main() -> int:
     )
     parser.add_argument("--count", type=int, default=100, help="energies a family")
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     print(HEADER)
     good = 0
     for family in FAMILIES:

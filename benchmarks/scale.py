@@ -16,6 +16,7 @@ import argparse
 import multiprocessing
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ from scipy.spatial import cKDTree
 from workloads import load
 
 from gapcut import Graph, GraphSet
-from gapcut.engines import peak_memory_mb
+from gapcut.engines import describe_machine, peak_memory_mb
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
 from gapcut.learners.primal_dual import Steps
@@ -196,6 +197,7 @@ def main() -> None:
     here = Path(__file__).resolve().parents[1]
     parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     parts = options.part.split(",")
     if "doubling" in parts:
         doubling(options)

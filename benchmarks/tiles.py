@@ -21,6 +21,7 @@ import laspy
 import numpy as np
 
 from gapcut import StructuredSVM
+from gapcut.engines import describe_machine
 from gapcut.scenes.clouds import read_cloud, read_superpoint_cloud, read_superpoint_graph, write_cloud
 from gapcut.scenes.labelling import SceneModel
 
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--keep", type=Path, help="folder for the labelled tiles")
     given = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     lidar = given.shared / "data" / "lidar"
     numbers = SceneModel.load(given.model).numbers
     with tempfile.TemporaryDirectory() as name:

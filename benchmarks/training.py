@@ -31,6 +31,7 @@ from threadpoolctl import threadpool_limits
 from workloads import NAMES, Workload, load
 
 import gapcut
+from gapcut.engines import describe_machine
 from gapcut.learners import Limits
 
 RIVALS: dict[str, tuple[str, Rival]] = {
@@ -45,6 +46,7 @@ HEADER = (
 
 def main() -> None:
     options = _options()
+    print(describe_machine(), file=sys.stderr)
     keys = [*RIVALS, *(row.key for row in own_rows()), QUOTED]
     chosen = keys if options.rows is None else options.rows.split(",")
     names = options.data.split(",")

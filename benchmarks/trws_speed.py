@@ -18,6 +18,7 @@ import time
 import numpy as np
 
 from gapcut import _core
+from gapcut.engines import describe_machine
 from gapcut.inference import Energy
 
 LABELS = "2,3,4,5,6,7,8,9,11,13,16,20,26"
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--labels", default=LABELS)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
+    print(describe_machine(), file=sys.stderr)
     counts = [int(n_labels) for n_labels in options.labels.split(",")]
     print(
         f"| nodes, neighbours | {' | '.join(map(str, counts))} |\n|{'---|' * (len(counts) + 1)}", flush=True

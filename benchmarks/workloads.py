@@ -85,7 +85,7 @@ def load(name: str, shared: Path) -> Workload:
     train, test = source(shared)
     settings = Settings.checked(StructuredSVM(**features).get_params())
     training = training_set(train, settings)
-    problem = build_problem(training, settings)
+    problem = build_problem(training, settings.settled(training.graphs))
     return Workload(name, training, problem, tuple(training.pipeline.transform(g) for g in test))
 
 

@@ -141,8 +141,7 @@ void bind_primal_dual(nb::module_& m) {
                           [&](const StopTest& stop) { return self.run(labels, C, sweeps, min_gain, seed, stop); }),
                     {z.shape(0), z.shape(1)});
             },
-            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none())
-        .def_prop_ro("last_steps", &Repair::last_steps);
+            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none());
 
     m.def(
         "relaxed_plane",

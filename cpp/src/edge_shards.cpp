@@ -1,5 +1,9 @@
 #include "gapcut/edge_shards.hpp"
 
+#include <type_traits>
+
+#include "gapcut/kernels.hpp"
+
 namespace gapcut {
 namespace {
 
@@ -30,5 +34,35 @@ std::vector<EdgeRange> edge_shards(const Problem& p, bool at_graphs) {
     }
     return shards;
 }
+
+template <class Real>
+void EndSums<Real>::clear(const Problem& problem, const EdgeRange& range) {
+    problem_ = &problem;
+    range_ = range;
+    width_ = row_width(problem.n_labels);
+    rows_.assign(static_cast<std::size_t>(width_ * range.nodes()), Real{0});
+}
+
+template <class Real>
+void EndSums<Real>::start_chunk() {
+    tail_.assign(static_cast<std::size_t>(width_ * kStride), Real{0});
+    head_.assign(static_cast<std::size_t>(width_ * kStride), Real{0});
+}
+
+template <class Real>
+void EndSums<Real>::scatter(std::int64_t begin, std::int64_t n) {
+    const auto add = [&](const std::vector<std::int32_t>& ends, const std::vector<Real>& list) {
+        const auto* at = ends.data() + begin;
+        if constexpr (std::is_same_v<Real, float>)
+            kernels().scatter_rows(n, width_, at, range_.node_begin, list.data(), kStride, rows_.data());
+        else
+            kernels().scatter_double_rows(n, width_, at, range_.node_begin, list.data(), kStride, rows_.data());
+    };
+    add(problem_->tail, tail_);
+    add(problem_->head, head_);
+}
+
+template class EndSums<float>;
+template class EndSums<double>;
 
 }  // namespace gapcut

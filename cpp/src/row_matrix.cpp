@@ -1,6 +1,6 @@
 #include "gapcut/row_matrix.hpp"
 
-#include "gapcut/linear/vectors.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut {
 namespace {
@@ -68,7 +68,7 @@ void RowMatrix::add_long_row(std::int64_t row, double factor, double* out) const
     if (sparse_)
         for (std::int64_t p = offsets_[row]; p < offsets_[row + 1]; ++p) out[columns_[p]] += factor * values_[p];
     else
-        add_scaled(out, factor, dense_row(row), cols_);
+        kernels().add_scaled(out, factor, dense_row(row), cols_);
 }
 
 }  // namespace gapcut

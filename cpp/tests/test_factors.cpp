@@ -9,6 +9,7 @@
 #include "gapcut/infer/srmp.hpp"
 
 using namespace gapcut::infer;
+using gapcut::kInfinity;
 
 namespace {
 

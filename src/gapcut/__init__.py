@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gapcut import datasets
 from gapcut.certificates import Certificate
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
+from gapcut.engines import target
 from gapcut.files import ModelFileError
 from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
 from gapcut.version import __version__
@@ -56,5 +57,6 @@ __all__ = [
     "datasets",
     "read_energy",
     "solve",
+    "target",
     "write_energy",
 ]

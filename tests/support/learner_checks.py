@@ -21,6 +21,7 @@ class Careless:
     exact = False
     feasible = True
     solves = "relaxed binary"
+    proven = True
 
     def __init__(self, problem, seed: int = 0) -> None:
         self._problem, self._exact = problem, CutOracle(problem)
@@ -38,6 +39,8 @@ class Careless:
 
 class Unbounded(Careless):
     """Proves nothing, as belief propagation does."""
+
+    proven = False
 
     def evaluate(self, w, graphs=None, time_left=None) -> OraclePlanes:
         found = super().evaluate(w, graphs)

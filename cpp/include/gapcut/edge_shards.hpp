@@ -29,4 +29,35 @@ struct EdgeRange {
 // node.
 std::vector<EdgeRange> edge_shards(const Problem& problem, bool at_graphs);
 
+// Labels in rows of nodes, padded for kernels.
+inline std::int64_t row_width(std::int64_t labels) { return (labels + 3) / 4 * 4; }
+
+// What the edges of one shard add to their ends, by label: for one chunk of edges in lists by label, for the whole
+// shard in rows of nodes.
+template <class Real>
+class EndSums {
+  public:
+    static constexpr std::int64_t kChunk = 512;           // edges at most
+    static constexpr std::int64_t kStride = kChunk + 16;  // of lists: a power of two would crowd the cache
+
+    void clear(const Problem& problem, const EdgeRange& range);
+
+    // Zero lists for a chunk; the lists of one label; and the lists added to the nodes of edges [begin, begin + n).
+    void start_chunk();
+    Real* tail(std::int64_t label) { return tail_.data() + label * kStride; }
+    Real* head(std::int64_t label) { return head_.data() + label * kStride; }
+    void scatter(std::int64_t begin, std::int64_t n);
+
+    // Row of a node of the shard, row_width(K) long.
+    const Real* row(std::int64_t node) const { return rows_.data() + (node - range_.node_begin) * width_; }
+    bool empty() const { return rows_.empty(); }
+
+  private:
+    const Problem* problem_ = nullptr;
+    EdgeRange range_;
+    std::int64_t width_ = 0;
+    std::vector<Real> tail_, head_;  // (width, kStride)
+    std::vector<Real> rows_;         // (range.nodes(), width)
+};
+
 }  // namespace gapcut

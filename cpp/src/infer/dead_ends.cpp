@@ -19,7 +19,7 @@ class Eliminator {
             const std::int32_t u = queue.front();
             queue.pop_front();
             queued[u] = 0;
-            const bool changed = unsupported(u) | dominated(u);
+            const bool pruned = unsupported(u), changed = dominated(u) || pruned;
             if (!says_.any_alive(graph_, u)) break;
             if (!changed) continue;
             graph_.each_neighbour(u, [&](std::int32_t v) {

@@ -10,8 +10,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "gapcut/infer/lanes.hpp"
-
 namespace gapcut::infer {
 namespace {
 

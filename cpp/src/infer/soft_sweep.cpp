@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gapcut/target.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut::infer {
 namespace {
@@ -16,10 +16,9 @@ std::int64_t entries(const Packed& p, std::int64_t e) {
 }
 
 // out[l] = sum_k x[k] a[k, l]
-GAPCUT_HOT void add_rows(const double* x, const double* a, std::int64_t rows, std::int64_t columns, double* out) {
+void add_rows(const double* x, const double* a, std::int64_t rows, std::int64_t columns, double* out) {
     std::fill_n(out, columns, 0.0);
-    for (std::int64_t k = 0; k < rows; ++k, a += columns)
-        for (std::int64_t l = 0; l < columns; ++l) out[l] += x[k] * a[l];
+    kernels().add_rows(rows, columns, x, a, out);
 }
 
 // out[k] = sum_l x[l] a[k, l]

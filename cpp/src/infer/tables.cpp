@@ -1,6 +1,6 @@
 #include "gapcut/infer/tables.hpp"
 
-#include "gapcut/target.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut::infer {
 namespace {
@@ -31,10 +31,6 @@ std::vector<Column> columns(std::int64_t outputs, std::int64_t dim, const double
     return all;
 }
 
-GAPCUT_HOT void subtract(double* out, double x, const double* w, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] -= x * w[i];
-}
-
 // (rows, outputs): -features * weights'.
 std::vector<double> negative_product(const RowMatrix& features, std::int64_t outputs, const double* weights) {
     const std::vector<Column> all = columns(outputs, features.cols(), weights);
@@ -44,7 +40,7 @@ std::vector<double> negative_product(const RowMatrix& features, std::int64_t out
         features.for_row(r, [&](std::int32_t d, double x) {
             const Column& c = all[static_cast<std::size_t>(d)];
             if (!c.dense.empty()) {
-                subtract(row, x, c.dense.data(), outputs);
+                kernels().add_scaled(row, -x, c.dense.data(), outputs);
             } else {
                 for (std::size_t i = 0; i < c.where.size(); ++i) row[c.where[i]] -= x * c.value[i];
             }

@@ -12,6 +12,7 @@
 #include "gapcut/infer/small_sweep.hpp"
 #include "gapcut/infer/soft_sweep.hpp"
 #include "gapcut/infer/sweep.hpp"
+#include "gapcut/kernels.hpp"
 #include "stopping.hpp"
 
 namespace gapcut::infer {
@@ -161,15 +162,15 @@ class Solver {
     }
 
     void sweep_forward(Sweep& s, std::int64_t from, std::int64_t to) {
-        if (few_) return few_forward_sweep(*few_, packed_, s, from, to, current_);
-        if (small_) return small_forward_sweep(*small_, packed_, s, from, to, current_);
-        forward_sweep(packed_, s, from, to, current_);
+        if (few_) return kernels().few_forward_sweep(*few_, packed_, s, from, to, current_.data());
+        if (small_) return kernels().small_forward_sweep(*small_, packed_, s, from, to, current_.data());
+        kernels().forward_sweep(packed_, s, from, to, current_.data());
     }
 
     void sweep_backward(Sweep& s, std::int64_t from, std::int64_t to) {
-        if (few_) return few_backward_sweep(*few_, packed_, s, from, to);
-        if (small_) return small_backward_sweep(*small_, packed_, s, from, to);
-        backward_sweep(packed_, s, from, to);
+        if (few_) return kernels().few_backward_sweep(*few_, packed_, s, from, to);
+        if (small_) return kernels().small_backward_sweep(*small_, packed_, s, from, to);
+        kernels().backward_sweep(packed_, s, from, to);
     }
 
     // One half-sweep; false if stop() struck.

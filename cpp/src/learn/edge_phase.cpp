@@ -11,7 +11,8 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     m_.resize(pairs);
     d1_.resize(pairs);
     d2_.resize(pairs);
-    width_ = (De + 15) / 16 * 16;
+    const auto size = kernels().floats;
+    width_ = (De + size - 1) / size * size;
     if (!p.edges.sparse()) {
         rows_.assign(static_cast<std::size_t>(M * width_), 0.0F);
         columns_.resize(static_cast<std::size_t>(M * De));
@@ -53,6 +54,8 @@ bool EdgePhase::any_dual(std::int32_t pair) const {
 void EdgePhase::set_weights(std::span<const double> weights) {
     const auto De = problem_.edge_dim();
     by_pair_.clear();
+    features_.clear();
+    values_.clear();
     first_of_pair_.assign(1, 0);
     first_of_feature_.assign(static_cast<std::size_t>(De) + 1, 0);
     for (std::int32_t slot = 0; slot < std::ssize(active_list_); ++slot) {
@@ -60,6 +63,8 @@ void EdgePhase::set_weights(std::span<const double> weights) {
         for (std::int32_t d = 0; d < De; ++d)
             if (w[d] != 0.0) {
                 by_pair_.push_back({d, slot, static_cast<float>(w[d])});
+                features_.push_back(d);
+                values_.push_back(static_cast<float>(w[d]));
                 ++first_of_feature_[d + 1];
             }
         first_of_pair_.push_back(std::ssize(by_pair_));
@@ -74,26 +79,20 @@ void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<c
     const auto width = row_width(problem_.n_labels);
     s.z_tail.resize(static_cast<std::size_t>(width * kStride));
     s.z_head.resize(static_cast<std::size_t>(width * kStride));
-    kernels::gather_rows(n, width, problem_.tail.data() + begin, 0, z.data(), s.z_tail.data(), kStride);
-    kernels::gather_rows(n, width, problem_.head.data() + begin, 0, z.data(), s.z_head.data(), kStride);
-}
-
-void EdgePhase::scatter(Shard& s, std::int64_t begin, std::int64_t n) const {
-    const auto width = row_width(problem_.n_labels);
-    kernels::scatter_rows(n, width, problem_.tail.data() + begin, s.range.node_begin, s.to_tail.data(), kStride,
-                          s.node_sums.data());
-    kernels::scatter_rows(n, width, problem_.head.data() + begin, s.range.node_begin, s.to_head.data(), kStride,
-                          s.node_sums.data());
+    kernels().gather_rows(n, width, problem_.tail.data() + begin, 0, z.data(), s.z_tail.data(), kStride);
+    kernels().gather_rows(n, width, problem_.head.data() + begin, 0, z.data(), s.z_head.data(), kStride);
 }
 
 void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
-    std::fill(s.gain.begin(), s.gain.end(), 0.0F);
     if (!problem_.edges.sparse()) {
-        for (const Entry& entry : by_pair_)
-            kernels::add_scaled(n, entry.weight, columns_.data() + entry.feature * problem_.edges.rows() + begin,
-                                s.gain.data() + entry.slot * kChunk);
+        for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+            const auto at = first_of_pair_[slot];
+            kernels().sum_columns(n, first_of_pair_[slot + 1] - at, features_.data() + at, values_.data() + at,
+                                  columns_.data() + begin, problem_.edges.rows(), s.gain.data() + slot * kChunk);
+        }
         return;
     }
+    std::fill(s.gain.begin(), s.gain.end(), 0.0F);
     for (std::int64_t i = 0; i < n; ++i)
         problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) {
             for (auto q = first_of_feature_[d]; q < first_of_feature_[d + 1]; ++q)
@@ -127,33 +126,31 @@ void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
 void EdgePhase::add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, const float* const weight[4],
                                       double* sums, std::int64_t count) const {
     const auto De = problem_.edge_dim();
-    s.sums.assign(static_cast<std::size_t>(4 * width_), 0.0F);
-    kernels::add_weighted_rows(n, width_, weight, rows_.data() + begin * width_, s.sums.data());
+    s.weighted.assign(static_cast<std::size_t>(4 * width_), 0.0F);
+    kernels().add_weighted_rows(n, width_, weight, rows_.data() + begin * width_, s.weighted.data());
     for (std::int64_t j = 0; j < count; ++j)
-        for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.sums[j * width_ + d]);
+        for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.weighted[j * width_ + d]);
 }
 
-void EdgePhase::step(std::int64_t shard, kernels::ArcSteps steps, std::span<const float> z) {
+void EdgePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;
-    const auto label_chunk = static_cast<std::size_t>(row_width(K) * kStride);
-    s.node_sums.assign(static_cast<std::size_t>(row_width(K) * s.range.nodes()), 0.0F);
+    s.sums.clear(problem_, s.range);
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     s.gain.resize(active_list_.size() * kChunk);
     s.residual = 0.0;
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         gather(s, begin, n, z);
         gains(s, begin, n);
-        s.to_tail.assign(label_chunk, 0.0F);
-        s.to_head.assign(label_chunk, 0.0F);
+        s.sums.start_chunk();
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto pair = active_list_[slot], k = pair / K, l = pair % K;
-            s.residual += static_cast<double>(kernels::arc_step(
-                n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kStride, s.z_head.data() + l * kStride,
-                m_[pair].data() + begin, d1_[pair].data() + begin, d2_[pair].data() + begin,
-                s.to_tail.data() + k * kStride, s.to_head.data() + l * kStride));
+            s.residual += static_cast<double>(
+                kernels().arc_step(n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kStride,
+                                   s.z_head.data() + l * kStride, m_[pair].data() + begin, d1_[pair].data() + begin,
+                                   d2_[pair].data() + begin, s.sums.tail(k), s.sums.head(l)));
         }
-        scatter(s, begin, n);
+        s.sums.scatter(begin, n);
         add_gradient(s, begin, n);
     });
 }
@@ -200,7 +197,7 @@ void EdgePhase::compute_inactive_gradient(std::int64_t shard, std::span<const fl
     });
 }
 
-// Whether going through the labels that are not zero costs less than going through all pairs, in cycles of Zen 4.
+// Whether going through the labels that are not zero costs less than going through all pairs, in cycles, roughly.
 bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
     const auto width = row_width(K);
@@ -212,7 +209,8 @@ bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const 
         products +=
             static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
     }
-    const double fraction = inactive / static_cast<double>(active_.size()), rows = static_cast<double>(width_) / 16.0;
+    const double fraction = inactive / static_cast<double>(active_.size()),
+                 rows = static_cast<double>(width_ / kernels().floats);
     return 8.0 * products * (2.0 + 0.7 * fraction * static_cast<double>(problem_.edge_dim())) <
            static_cast<double>(n) * inactive * (rows + 0.4);
 }
@@ -260,7 +258,8 @@ void EdgePhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t 
     for (std::int64_t pair = 0; pair < std::ssize(active_); ++pair) {
         if (active_[pair]) continue;
         float* m = s.gain.data() + count * kChunk;
-        if (!kernels::least(n, s.z_tail.data() + pair / K * kStride, s.z_head.data() + pair % K * kStride, m)) continue;
+        if (!kernels().least(n, s.z_tail.data() + pair / K * kStride, s.z_head.data() + pair % K * kStride, m))
+            continue;
         weight[count] = m;
         sums[count++] = s.inactive.data() + pair * De;
         if (count == 4) flush();
@@ -298,9 +297,9 @@ EdgePhase::Distance EdgePhase::squared_distance(std::int64_t shard) const {
     for (const auto pair : active_list_) {
         const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
         s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
-            sum.multipliers += static_cast<double>(kernels::square(n, d1_[pair].data() + begin) +
-                                                   kernels::square(n, d2_[pair].data() + begin));
-            sum.labels += static_cast<double>(kernels::square(n, m_[pair].data() + begin));
+            sum.multipliers += static_cast<double>(kernels().square(n, d1_[pair].data() + begin) +
+                                                   kernels().square(n, d2_[pair].data() + begin));
+            sum.labels += static_cast<double>(kernels().square(n, m_[pair].data() + begin));
             for (auto e = begin; e < begin + n; ++e)
                 if (problem_.labels[problem_.tail[e]] == k && problem_.labels[problem_.head[e]] == l)
                     sum.labels += 1.0 - 2.0 * static_cast<double>(m_[pair][e]);  // the true m is 1
@@ -313,9 +312,8 @@ void EdgePhase::add_node_sums(std::int64_t begin, std::int64_t end, float* out, 
     const auto width = row_width(problem_.n_labels);
     for (const Shard& s : shards_) {
         const auto from = std::max(begin, s.range.node_begin), to = std::min(end, s.range.node_end);
-        if (from >= to || s.node_sums.empty()) continue;
-        kernels::add_transposed(to - from, width, s.node_sums.data() + (from - s.range.node_begin) * width,
-                                out + from - begin, stride);
+        if (from >= to || s.sums.empty()) continue;
+        kernels().add_transposed(to - from, width, s.sums.row(from), out + from - begin, stride);
     }
 }
 

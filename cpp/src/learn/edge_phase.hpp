@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gapcut/edge_shards.hpp"
+#include "gapcut/kernels.hpp"
 #include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/problem.hpp"
-#include "kernels.hpp"
 
 namespace gapcut {
 
@@ -21,7 +21,6 @@ class EdgePhase {
 
     // Labels z come as rows, (N, row_width(K)): an edge reads those of each end at once. m = min(z_u, z_v), d1 = d2 =
     // 0.
-    static constexpr std::int64_t row_width(std::int64_t labels) { return (labels + 3) / 4 * 4; }
     void activate(std::int32_t pair, std::span<const float> z);
     void deactivate(std::int32_t pair);
     bool active(std::int32_t pair) const { return active_[pair] != 0; }
@@ -32,7 +31,7 @@ class EdgePhase {
     void set_weights(std::span<const double> weights);
 
     // Steps all active arcs of one shard; leaves 2t - d at its nodes (node_sums) and the gradient of the new m.
-    void step(std::int64_t shard, kernels::ArcSteps steps, std::span<const float> z);
+    void step(std::int64_t shard, ArcSteps steps, std::span<const float> z);
     // Gradient of the pairs not active, from m = min(z_u, z_v).
     void compute_inactive_gradient(std::int64_t shard, std::span<const float> z);
 
@@ -61,14 +60,13 @@ class EdgePhase {
   private:
     struct Shard {
         EdgeRange range;
-        std::vector<float> node_sums;            // (range.nodes(), row_width(K))
+        EndSums<float> sums;                     // 2 t - d
         std::vector<double> gradient, inactive;  // (active pairs, De); (K * K, De)
-        std::vector<float> gain, z_tail, z_head, to_tail, to_head, sums;
+        std::vector<float> gain, z_tail, z_head, weighted;
         double residual = 0.0;
     };
 
     void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
-    void scatter(Shard& s, std::int64_t begin, std::int64_t n) const;
     void add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, const float* const weight[4], double* sums,
                                std::int64_t count) const;
     bool mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const;
@@ -77,11 +75,10 @@ class EdgePhase {
     void gains(Shard& s, std::int64_t begin, std::int64_t n) const;
     void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
 
-    static constexpr std::int64_t kChunk = 512;
-    static constexpr std::int64_t kStride = kChunk + 16;  // of lists by label: a power of two would crowd the cache
+    static constexpr std::int64_t kChunk = EndSums<float>::kChunk, kStride = EndSums<float>::kStride;
 
     const Problem& problem_;
-    std::int64_t width_ = 0;             // De rounded up to 16
+    std::int64_t width_ = 0;             // De rounded up to whole registers
     std::vector<float> rows_, columns_;  // (M, width) and (De, M); empty where the features are sparse
     std::vector<std::uint8_t> active_;
     std::vector<std::int32_t> active_list_;
@@ -91,6 +88,8 @@ class EdgePhase {
         float weight;
     };
     std::vector<Entry> by_pair_, by_feature_;
+    std::vector<std::int32_t> features_;  // of by_pair_
+    std::vector<float> values_;           // likewise
     std::vector<std::int64_t> first_of_pair_, first_of_feature_;
     std::vector<Shard> shards_;
 };

@@ -7,8 +7,9 @@ namespace gapcut {
 NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
     const auto N = p.nodes.rows(), Dn = p.node_dim();
     const auto K = p.n_labels;
-    width_ = (Dn + 15) / 16 * 16;
-    label_width_ = (K + 15) / 16 * 16;
+    const auto padded = [size = kernels().floats](std::int64_t n) { return (n + size - 1) / size * size; };
+    width_ = padded(Dn);
+    label_width_ = padded(K);
     if (!p.nodes.sparse()) {
         rows_.assign(static_cast<std::size_t>((N + 3) * width_), 0.0F);  // scores_of reads four at a time
         for (std::int64_t u = 0; u < N; ++u)
@@ -21,7 +22,7 @@ NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
         z_[p.labels[u] * N + u] = 1.0F;
     }
     z_step_ = z_;
-    z_rows_.assign(static_cast<std::size_t>(N * EdgePhase::row_width(K)), 0.0F);
+    z_rows_.assign(static_cast<std::size_t>(N * row_width(K)), 0.0F);
     copy_rows(0, N);
     sigma_.resize(z_.size());
     shards_.resize(kShards);
@@ -40,7 +41,7 @@ void NodePhase::set_labels(std::vector<float> z, std::vector<float> z_step) {
 void NodePhase::copy_rows(std::int64_t begin, std::int64_t end) {
     const auto N = problem_.nodes.rows();
     const auto K = problem_.n_labels;
-    const auto width = EdgePhase::row_width(K);
+    const auto width = row_width(K);
     for (auto u = begin; u < end; ++u)
         for (int k = 0; k < K; ++k) z_rows_[u * width + k] = z_[k * N + u];
 }
@@ -68,11 +69,12 @@ void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
             float* sum = s.row.data() + (i % 4) * label_width_;
             std::fill(sum, sum + label_width_, 0.0F);
             problem_.nodes.for_row(u, [&](std::int32_t d, double x) {
-                kernels::add_scaled(label_width_, static_cast<float>(x), by_feature_.data() + d * label_width_, sum);
+                kernels().add_scaled_floats(label_width_, static_cast<float>(x), by_feature_.data() + d * label_width_,
+                                            sum);
             });
         } else if (i % 4 == 0) {
-            kernels::scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_, by_feature_.data(),
-                               s.row.data());
+            kernels().scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_,
+                                by_feature_.data(), s.row.data());
         }
         for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = row[k] + loss_[u];
         s.score[problem_.labels[u] * kChunk + i] -= 2.0F * loss_[u];
@@ -97,7 +99,7 @@ void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
         const float* z[4];
         for (int j = 0; j < 4; ++j) z[j] = z_.data() + std::min(k + j, K - 1) * N + begin;
         std::fill(s.sums.begin(), s.sums.end(), 0.0F);
-        kernels::add_weighted_rows(n, width_, z, rows_.data() + begin * width_, s.sums.data());
+        kernels().add_weighted_rows(n, width_, z, rows_.data() + begin * width_, s.sums.data());
         for (int j = 0; j < std::min(4, K - k); ++j)
             for (std::int64_t d = 0; d < Dn; ++d)
                 s.gradient[(k + j) * Dn + d] += static_cast<double>(s.sums[j * width_ + d]);
@@ -114,7 +116,7 @@ void NodePhase::compute_gradient(std::int64_t shard) {
 void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     Shard& s = shards_[shard];
     const auto N = problem_.nodes.rows();
-    s.score.resize(static_cast<std::size_t>(EdgePhase::row_width(problem_.n_labels) * kChunk));
+    s.score.resize(static_cast<std::size_t>(row_width(problem_.n_labels) * kChunk));
     s.row.resize(static_cast<std::size_t>(4 * label_width_));
     s.sums.resize(static_cast<std::size_t>(4 * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
@@ -126,8 +128,8 @@ void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
         for (int k = 0; k < problem_.n_labels; ++k) {
             const float* score = s.score.data() + k * kChunk;
             const auto place = k * N + begin;
-            s.residual += static_cast<double>(
-                kernels::label_step(n, relax, sigma_.data() + place, score, z_.data() + place, z_step_.data() + place));
+            s.residual += static_cast<double>(kernels().label_step(n, relax, sigma_.data() + place, score,
+                                                                   z_.data() + place, z_step_.data() + place));
         }
         copy_rows(begin, begin + n);
         add_gradient(s, begin, n);

@@ -247,8 +247,8 @@ void PrimalDual::State::iterate() {
     choose_active();
     nodes.set_weights(std::span(w_bar).first(static_cast<std::size_t>(p.unary_size())));
     edges.set_weights(std::span(w_bar).subspan(static_cast<std::size_t>(p.unary_size())));
-    const kernels::ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
-                                  static_cast<float>(settings.over_relaxation)};
+    const ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
+                         static_cast<float>(settings.over_relaxation)};
     for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.step(s, steps, nodes.z_rows()); });
     for_shards(NodePhase::kShards,
                [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.over_relaxation), edges); });

@@ -5,9 +5,10 @@
 #include <random>
 #include <ranges>
 
+#include "gapcut/kernels.hpp"
 #include "gapcut/learn/relaxed_dual.hpp"
+#include "gapcut/learn/repair_kernels.hpp"
 #include "gapcut/linear/vectors.hpp"
-#include "repair_kernels.hpp"
 
 namespace gapcut {
 namespace {
@@ -61,7 +62,7 @@ double Repair::node_score(std::int64_t node, int label) const {
     return sum;
 }
 
-// The same as repair::sum_arcs() for sparse features.
+// The same as Kernels::sum_arcs for sparse features.
 template <bool Up>
 RepairLevels Repair::sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const {
     const auto K = problem_.n_labels;
@@ -93,8 +94,8 @@ void Repair::collect(std::int64_t node, double here, Direction& s, std::vector<d
     if (problem_.edges.sparse())
         s.levels = sum_sparse<Up>(arcs, here, s.moving());
     else if (!arcs.empty())
-        s.levels = repair::sum_arcs<Up>(arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, scratch.data(),
-                                        s.moving());
+        s.levels = kernels().sum_arcs[Up](arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, scratch.data(),
+                                          s.moving());
     else
         s.levels = {};
 }
@@ -112,7 +113,7 @@ void Repair::prepare(std::int64_t coordinate, Directions& s, std::vector<double>
 template <bool Up>
 Repair::Slope Repair::slope(std::int64_t node, int label, double score, Direction& s) {
     Slope slope{score, node_square_[node]};
-    repair::add_slope<Up>(blocks(), label, s.moving(), weights(), slope.gradient, slope.curvature);
+    kernels().add_slope[Up](blocks(), label, s.moving(), weights(), slope.gradient, slope.curvature);
     return slope;
 }
 
@@ -152,10 +153,10 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, D
     const auto Dn = problem_.node_dim();
     if (problem_.nodes.sparse())
         problem_.nodes.for_row(
-            node, [&](std::int32_t d, double x) { repair::shift(1, label * Dn + d, change, &x, weights()); });
+            node, [&](std::int32_t d, double x) { kernels().shift(1, label * Dn + d, change, &x, weights()); });
     else
-        repair::shift(Dn, label * Dn, change, problem_.nodes.dense_row(node), weights());
-    repair::shift_rows(blocks(), label, change, s.moving(), weights());
+        kernels().shift(Dn, label * Dn, change, problem_.nodes.dense_row(node), weights());
+    kernels().shift_rows(blocks(), label, change, s.moving(), weights());
     z_[coordinate] = whole ? limit : z_[coordinate] + step;
     return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
@@ -247,7 +248,6 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
     }
     Workers workers(threads_);
     auto order = candidates(workers, stop);
-    steps_ = 0;
     std::mt19937_64 random(seed);
     moved_.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
     const std::size_t batch = batch_size();
@@ -259,7 +259,6 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
             if (stop && i / batch % 32 == 0 && stop()) throw Interrupted();
             improve_batch(std::span(nodes).subspan(i, std::min(batch, nodes.size() - i)), min_gain, workers, again);
         }
-        steps_ += std::ssize(order);
         std::ranges::sort(again);
         order.swap(again);
     }

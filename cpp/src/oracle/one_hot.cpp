@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "gapcut/linear/vectors.hpp"
+#include "gapcut/kernels.hpp"
 #include "gapcut/rounding.hpp"
 
 namespace gapcut {
@@ -51,10 +51,11 @@ void OneHotProblem::gains(const OneHotWeights& w, std::int64_t graph, std::vecto
     for (auto u = begin; u < end; ++u) {
         double* row = out.data() + (u - begin) * w.width;
         if (p.nodes.sparse())
-            p.nodes.for_row(
-                u, [&](std::int32_t d, double x) { add_scaled(row, x, w.unary.data() + d * w.width, w.width); });
+            p.nodes.for_row(u, [&](std::int32_t d, double x) {
+                kernels().add_scaled(row, x, w.unary.data() + d * w.width, w.width);
+            });
         else
-            add_combination(row, p.nodes.dense_row(u), p.node_dim(), w.unary.data(), w.width);
+            kernels().add_rows(p.node_dim(), w.width, p.nodes.dense_row(u), w.unary.data(), row);
         for (int k = 0; k < p.n_labels; ++k)
             if (k != p.labels[u]) row[k] += 2.0 * p.loss[u];
     }
@@ -64,7 +65,7 @@ void OneHotProblem::add_table(const OneHotWeights& w, std::int64_t edge, bool tr
     const std::int64_t size = problem_.n_labels * w.width;
     const double* tables = transposed ? w.transposed.data() : w.pairwise.data();
     problem_.edges.for_row(edge, [&](std::int32_t d, double x) {
-        if (w.used[d]) add_scaled(out, x, tables + d * size, size);
+        if (w.used[d]) kernels().add_scaled(out, x, tables + d * size, size);
     });
 }
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "gapcut/linear/vectors.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut {
-
 void unary_gains(const Problem& p, const SparseWeights& w, std::int64_t begin, std::int64_t end, double* gains) {
     const auto K = p.n_labels;
     for (auto u = begin; u < end; ++u) {
@@ -17,7 +16,7 @@ void unary_gains(const Problem& p, const SparseWeights& w, std::int64_t begin, s
                 for (int k = 0; k < K; ++k) row[k] += x * by_label[k];
             });
         else
-            add_combination(row, p.nodes.dense_row(u), p.node_dim(), w.unary_by_feature.data(), K);
+            kernels().add_rows(p.node_dim(), K, p.nodes.dense_row(u), w.unary_by_feature.data(), row);
         for (int k = 0; k < K; ++k) row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];
     }
 }

@@ -5,26 +5,15 @@
 #include <stdexcept>
 
 #include "gapcut/edge_shards.hpp"
+#include "gapcut/kernels.hpp"
 #include "gapcut/linear/vectors.hpp"
 #include "gapcut/rounding.hpp"
-#include "gapcut/target.hpp"
 #include "scores.hpp"
 
 namespace gapcut {
 namespace {
 
-constexpr std::int64_t kChunk = 256, kNodes = 512;
-
-// Adds the split of n arcs of one label pair to both ends. A negative coefficient is bounded by none.
-GAPCUT_HOT void split(std::int64_t n, const double* __restrict b, const float* __restrict tail,
-                      const float* __restrict head, double* __restrict to_tail, double* __restrict to_head) {
-    for (std::int64_t i = 0; i < n; ++i) {
-        const double whole = b[i] > 0.0 ? b[i] : 0.0;
-        const double c = whole * static_cast<double>(tail_fraction(tail[i], head[i]));
-        to_tail[i] += c;
-        to_head[i] += whole - c;
-    }
-}
+constexpr std::int64_t kChunk = EndSums<double>::kChunk, kStride = EndSums<double>::kStride, kNodes = 512;
 
 struct PairWeights {
     std::int32_t k, l;
@@ -44,7 +33,7 @@ std::vector<PairWeights> by_pair(const SparseWeights& w) {
 // A run of edges, what the splits add to the nodes it touches, and w'Psi(y) of the edges.
 struct Shard {
     EdgeRange range;
-    std::vector<double> node_sums;  // (range.nodes(), K)
+    EndSums<double> sums;
     double truth = 0.0;
 };
 
@@ -55,7 +44,7 @@ class Pass {
         check_multipliers(p, multipliers);
         if (!p.cliques.empty())
             throw std::invalid_argument("arc multipliers bound pairwise terms only, the problem has cliques");
-        for (const EdgeRange& range : edge_shards(p, false)) shards_.push_back({range, {}});
+        for (const EdgeRange& range : edge_shards(p, true)) shards_.push_back({range, {}});
     }
 
     void edges(std::int64_t shard);
@@ -77,37 +66,29 @@ class Pass {
 void Pass::edges(std::int64_t shard) {
     Shard& s = shards_[shard];
     const auto K = p_.n_labels;
-    const auto De = p_.edge_dim();
-    s.node_sums.assign(static_cast<std::size_t>(s.range.nodes() * K), 0.0);
-    std::vector<double> columns(static_cast<std::size_t>(De * kChunk)), b(kChunk);
-    std::vector<double> to_tail(static_cast<std::size_t>(K * kChunk)), to_head(to_tail.size());
+    s.sums.clear(p_, s.range);
+    std::vector<double> columns(static_cast<std::size_t>(p_.edge_dim() * kStride)), b(kChunk);
     const std::vector<float> even(kChunk, 1.0F);
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         std::ranges::fill(columns, 0.0);
         for (std::int64_t i = 0; i < n; ++i)
-            p_.edges.for_row(begin + i, [&](std::int32_t d, double x) { columns[d * kChunk + i] += x; });
-        std::ranges::fill(to_tail, 0.0);
-        std::ranges::fill(to_head, 0.0);
+            p_.edges.for_row(begin + i, [&](std::int32_t d, double x) { columns[d * kStride + i] += x; });
+        s.sums.start_chunk();
         double truth = 0.0;
         for (const PairWeights& pair : pairs_) {
             std::ranges::fill(b, 0.0);
             for (const auto& [d, weight] : pair.by_feature)
-                add_scaled(b.data(), weight, columns.data() + d * kChunk, n);
+                add_scaled(b.data(), weight, columns.data() + d * kStride, n);
             const auto at = pair.k * K + pair.l;
             const bool known = !multipliers_.tail[at].empty();
-            split(n, b.data(), known ? multipliers_.tail[at].data() + begin : even.data(),
-                  known ? multipliers_.head[at].data() + begin : even.data(), to_tail.data() + pair.k * kChunk,
-                  to_head.data() + pair.l * kChunk);
+            kernels().add_split(n, b.data(), known ? multipliers_.tail[at].data() + begin : even.data(),
+                                known ? multipliers_.head[at].data() + begin : even.data(), s.sums.tail(pair.k),
+                                s.sums.head(pair.l));
             for (std::int64_t i = 0; i < n; ++i)
                 if (p_.labels[p_.tail[begin + i]] == pair.k && p_.labels[p_.head[begin + i]] == pair.l) truth += b[i];
         }
         s.truth += truth;
-        for (std::int64_t i = 0; i < n; ++i) {
-            double* tail = s.node_sums.data() + (p_.tail[begin + i] - s.range.node_begin) * K;
-            for (int k = 0; k < K; ++k) tail[k] += to_tail[k * kChunk + i];
-            double* head = s.node_sums.data() + (p_.head[begin + i] - s.range.node_begin) * K;
-            for (int k = 0; k < K; ++k) head[k] += to_head[k * kChunk + i];
-        }
+        s.sums.scatter(begin, n);
     });
 }
 
@@ -119,7 +100,8 @@ double Pass::nodes(std::int64_t begin, std::int64_t end) const {
     for (auto u = begin; u < end; ++u) sum -= gains[(u - begin) * K + p_.labels[u]];  // loss_u - score of y
     for (const Shard& s : shards_) {
         const auto from = std::max(begin, s.range.node_begin), to = std::min(end, s.range.node_end);
-        for (auto i = from * K; i < to * K; ++i) gains[i - begin * K] += s.node_sums[i - s.range.node_begin * K];
+        for (auto u = from; u < to; ++u)
+            for (int k = 0; k < K; ++k) gains[(u - begin) * K + k] += s.sums.row(u)[k];
     }
     for (const double gain : gains) sum += std::max(0.0, gain);
     return sum;

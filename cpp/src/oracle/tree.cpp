@@ -6,24 +6,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "gapcut/target.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut {
 namespace {
-
-// out[l] = max_k own[k] + table[k, l]
-GAPCUT_HOT void max_plus(std::int64_t rows, std::int64_t width, const double* __restrict own,
-                         const double* __restrict table, double* __restrict out) {
-    for (std::int64_t l = 0; l < width; ++l) out[l] = own[0] + table[l];
-    for (std::int64_t k = 1; k < rows; ++k) {
-        const double x = own[k];
-        const double* row = table + k * width;
-        for (std::int64_t l = 0; l < width; ++l) {
-            const double value = x + row[l];
-            out[l] = value > out[l] ? value : out[l];
-        }
-    }
-}
 
 // Edges at every node of the stacked set.
 struct Incidence {
@@ -94,7 +80,7 @@ class TreeSolver final : public GraphSolver {
             double* table = tables_.data() + (u - begin) * size;
             for (auto q = f.link_at[u]; q < f.link_at[u + 1]; ++q)
                 problem.add_table(w, f.links[q].edge, !f.links[q].child_is_tail, table);
-            max_plus(K, w.width, own, table, message_.data());
+            kernels().max_plus(K, w.width, own, table, message_.data());
             double* above = own_.data() + (f.parent[u] - begin) * w.width;
             for (std::int64_t l = 0; l < K; ++l) above[l] += message_[l];
         }

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "gapcut/linear/vectors.hpp"
-#include "gapcut/target.hpp"
+#include "gapcut/kernels.hpp"
 
 namespace gapcut {
 void Box::check() const {
@@ -14,43 +13,18 @@ void Box::check() const {
         if (!(lower[j] <= upper[j])) throw std::invalid_argument("a lower bound of a weight exceeds its upper bound");
 }
 
-GAPCUT_HOT void clamp(const Box& box, const double* x, double* w) {
-    const double *lo = box.lower.data(), *hi = box.upper.data();
-    const auto n = box.dim();
-    for (std::int64_t j = 0; j < n; ++j) {
-        const double v = x[j] > lo[j] ? x[j] : lo[j];
-        w[j] = v < hi[j] ? v : hi[j];
-    }
+void clamp(const Box& box, const double* x, double* w) {
+    kernels().clamp(box.dim(), box.lower.data(), box.upper.data(), x, w);
 }
 
-GAPCUT_HOT void move_and_clamp(const Box& box, double* x, double s, const double* y, double* w) {
-    const double *lo = box.lower.data(), *hi = box.upper.data();
-    const auto n = box.dim();
-    for (std::int64_t j = 0; j < n; ++j) {
-        x[j] += s * y[j];
-        const double v = x[j] > lo[j] ? x[j] : lo[j];
-        w[j] = v < hi[j] ? v : hi[j];
-    }
+void move_and_clamp(const Box& box, double* x, double s, const double* y, double* w) {
+    kernels().move_and_clamp(box.dim(), box.lower.data(), box.upper.data(), s, y, x, w);
 }
 
-GAPCUT_HOT Slope slope_at(const Box& box, const double* x, const double* y, double s) {
-    const double *lo = box.lower.data(), *hi = box.upper.data();
-    const auto n = box.dim();
-    double value[kLanes] = {}, curvature[kLanes] = {};
-    const auto one = [&](std::int64_t j, std::int64_t k) {
-        const double moved = x[j] + s * y[j];
-        const double up = moved > lo[j] ? moved : lo[j];
-        const double from = x[j] > lo[j] ? x[j] : lo[j];
-        const double change = (up < hi[j] ? up : hi[j]) - (from < hi[j] ? from : hi[j]);
-        const double free = (moved > lo[j]) & (moved < hi[j]) ? y[j] : 0.0;
-        value[k] += change * y[j];
-        curvature[k] += free * free;
-    };
-    std::int64_t j = 0;
-    for (; j + kLanes <= n; j += kLanes)
-        for (std::int64_t k = 0; k < kLanes; ++k) one(j + k, k);
-    for (std::int64_t k = 0; j < n; ++j, ++k) one(j, k);
-    return {add_lanes(value), add_lanes(curvature)};
+Slope slope_at(const Box& box, const double* x, const double* y, double s) {
+    Slope slope;
+    kernels().box_slope(box.dim(), box.lower.data(), box.upper.data(), x, y, s, &slope.value, &slope.curvature);
+    return slope;
 }
 
 void free_coordinates(const Box& box, const double* x, std::vector<std::int32_t>& out) {

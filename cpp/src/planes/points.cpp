@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "gapcut/linear/vectors.hpp"
-#include "gapcut/target.hpp"
 
 namespace gapcut {
 namespace {
 
 // sum value[i] w[at[i]], in chains that do not wait for each other: the reads are what takes the time.
-GAPCUT_HOT double gathered_dot(std::int64_t n, const std::int32_t* __restrict at, const double* __restrict value,
-                               const double* __restrict w) {
+double gathered_dot(std::int64_t n, const std::int32_t* __restrict at, const double* __restrict value,
+                    const double* __restrict w) {
     constexpr std::int64_t kChains = 8;
     double sum[kChains] = {};
     std::int64_t i = 0;

@@ -22,6 +22,7 @@ from gapcut.cli import (
     validation,
 )
 from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted, Rescued
+from gapcut.engines import describe_machine
 from gapcut.version import __version__
 
 _EPILOGUE = "Exit codes: 0 done, 1 not certified where asked, 2 bad usage or input, 130 interrupted."
@@ -48,6 +49,9 @@ def build_app() -> App:
 
 def run(arguments: list[str]) -> int:
     """Run one command; see :func:`gapcut.cli.main` for the exit codes."""
+    if sorted(arguments) == ["--verbose", "--version"]:
+        print(f"{__version__}\n{describe_machine()}")
+        return 0
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn

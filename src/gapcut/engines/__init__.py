@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from gapcut import _core
+from gapcut.engines.target import describe_machine, processor, target, targets
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -77,4 +78,14 @@ def peak_memory_mb() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-__all__ = ["Deadline", "OutOfTime", "each", "peak_memory_mb", "thread_count"]
+__all__ = [
+    "Deadline",
+    "OutOfTime",
+    "describe_machine",
+    "each",
+    "peak_memory_mb",
+    "processor",
+    "target",
+    "targets",
+    "thread_count",
+]

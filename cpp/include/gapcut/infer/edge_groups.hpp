@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "gapcut/infer/lanes.hpp"
 #include "gapcut/infer/packed.hpp"
 
 namespace gapcut::infer {

@@ -36,9 +36,6 @@ struct FewPacked {
     void copy_messages(Packed& packed) const;
 };
 
-// As forward_sweep and backward_sweep; `packed` needs no tables.
-void few_forward_sweep(FewPacked& few, const Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last,
-                       std::vector<std::int32_t>& labels);
-void few_backward_sweep(FewPacked& few, const Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last);
+// Kernels::few_forward_sweep and so on do as forward_sweep and backward_sweep; `packed` needs no tables.
 
 }  // namespace gapcut::infer

@@ -16,6 +16,8 @@
 
 namespace gapcut::infer {
 
+inline constexpr std::int64_t kLanes = 4;  // labels, or edges, that a sweep takes at a time
+
 // Uninitialised doubles on a cache-line boundary; large ones ask for huge pages, since half of the accesses are
 // scattered and would otherwise miss the address cache.
 class Buffer {

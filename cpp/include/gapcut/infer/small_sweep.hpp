@@ -30,10 +30,6 @@ struct SmallPacked {
     void copy_messages(Packed& packed) const;
 };
 
-// As forward_sweep and backward_sweep; `packed` needs no tables.
-void small_forward_sweep(SmallPacked& small, const Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last,
-                         std::vector<std::int32_t>& labels);
-void small_backward_sweep(SmallPacked& small, const Packed& packed, Sweep& sweep, std::int64_t first,
-                          std::int64_t last);
+// Kernels::small_forward_sweep and so on do as forward_sweep and backward_sweep; `packed` needs no tables.
 
 }  // namespace gapcut::infer

@@ -38,13 +38,9 @@ struct Sweep {
     Buffer memory_;
 };
 
-// Nodes [first, last) in rising order; sets labels[i] by the sequential rule of Kolmogorov (2006, section 3.5): the
-// earlier neighbours' labels count, the later neighbours' messages. Requires packed.chosen zero for the component at
-// its start (the sweep leaves it zero).
-void forward_sweep(Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last,
-                   std::vector<std::int32_t>& labels);
-
-// Nodes [first, last) in falling order.
-void backward_sweep(Packed& packed, Sweep& sweep, std::int64_t first, std::int64_t last);
+// Kernels::forward_sweep takes nodes [first, last) in rising order and sets labels[i] by the sequential rule of
+// Kolmogorov (2006, section 3.5): the earlier neighbours' labels count, the later neighbours' messages. It requires
+// packed.chosen zero for the component at its start (and leaves it zero). Kernels::backward_sweep takes them in falling
+// order.
 
 }  // namespace gapcut::infer

@@ -43,8 +43,6 @@ class Repair {
     std::vector<float> run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
                            const StopTest& stop = {});
 
-    std::int64_t last_steps() const { return steps_; }  // coordinates visited by the last run
-
   private:
     struct Slope {
         double gradient = 0.0, curvature = 0.0;
@@ -91,7 +89,6 @@ class Repair {
     std::vector<std::int64_t> moved_;           // the last batch in which a node moved
     std::int64_t batch_ = 0;
     double c_ = 0.0;
-    std::int64_t steps_ = 0;
 };
 
 }  // namespace gapcut

@@ -5,25 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "gapcut/kernels.hpp"
+
 namespace gapcut {
 
-// Independent partial sums of a loop; the compiler turns them into vector registers, which one sum in a fixed order
-// would not allow.
-constexpr std::int64_t kLanes = 16;
-
-inline double add_lanes(double (&lane)[kLanes]) {
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2)
-        for (std::int64_t k = 0; k < width; ++k) lane[k] += lane[k + width];
-    return lane[0];
-}
-
-double dot(const double* a, const double* b, std::int64_t n);
+inline double dot(const double* a, const double* b, std::int64_t n) { return kernels().dot(a, b, n); }
 
 // y += s * a. The two do not overlap.
-void add_scaled(double* y, double s, const double* a, std::int64_t n);
-
-// out += sum_d x[d] row_d over the `count` rows of n entries.
-void add_combination(double* out, const double* x, std::int64_t count, const double* rows, std::int64_t n);
+inline void add_scaled(double* y, double s, const double* a, std::int64_t n) { kernels().add_scaled(y, s, a, n); }
 
 // out (m, m): inner products of m rows over the columns named; row(i) points to the i-th. `packed` is scratch.
 template <class RowAt>

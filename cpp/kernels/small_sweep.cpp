@@ -1,28 +1,31 @@
 #include "gapcut/infer/small_sweep.hpp"
 
-#include "gapcut/infer/lanes.hpp"
-#include "gapcut/target.hpp"
-#include "label_lanes.hpp"
-#include "rounded_lanes.hpp"
+#include "gapcut/infer/sweep.hpp"
+#include "lanes.hpp"
+#include "table.hpp"
 
-namespace gapcut::infer {
+namespace gapcut::GAPCUT_TARGET {
 namespace {
+
+using infer::Packed;
+using infer::SmallPacked;
+using infer::Sweep;
 
 constexpr std::int64_t kGroupsAhead = 4;  // between prefetching what a group writes to and writing it
 
-// sum += the entries of `count` slots, one every `step`. Lanes beyond K hold what comes next in memory.
+// sum += the entries of `count` slots, one every `step`. Quad beyond K hold what comes next in memory.
 template <int K>
-GAPCUT_INLINE void add_slots(const double* slot, std::int64_t step, std::int64_t count, Lanes* sum) {
+GAPCUT_INLINE void add_slots(const double* slot, std::int64_t step, std::int64_t count, Quad* sum) {
     for (std::int64_t s = 0; s < count; ++s, slot += step)
-        GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) sum[b] = sum[b] + load_anywhere(slot + b * kLanes);
+        GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) sum[b] = sum[b] + Quad::load(slot + b * kLanes);
 }
 
 // out[k] = entry k of four slots in a row.
 template <int K>
-GAPCUT_INLINE void read_slots(const double* slot, std::int64_t step, Lanes* out) {
+GAPCUT_INLINE void read_slots(const double* slot, std::int64_t step, Quad* out) {
     GAPCUT_UNROLL for (int b = 0; b < kBlocks<K>; ++b) {
-        Lanes part[4];
-        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) part[i] = load_anywhere(slot + i * step + b * kLanes);
+        Quad part[4];
+        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) part[i] = Quad::load(slot + i * step + b * kLanes);
         transpose(part[0], part[1], part[2], part[3]);
         GAPCUT_UNROLL for (int k = 0; k < 4; ++k) if (4 * b + k < K) out[4 * b + k] = part[k];
     }
@@ -30,38 +33,41 @@ GAPCUT_INLINE void read_slots(const double* slot, std::int64_t step, Lanes* out)
 
 // Writes N entries into each of four slots anywhere.
 template <int N>
-GAPCUT_INLINE void write_slots(const Lanes* values, double* const* slots) {
+GAPCUT_INLINE void write_slots(const Quad* values, double* const* slots) {
     GAPCUT_UNROLL for (int b = 0; b < N / 4; ++b) {
-        Lanes part[4] = {values[4 * b], values[4 * b + 1], values[4 * b + 2], values[4 * b + 3]};
+        Quad part[4] = {values[4 * b], values[4 * b + 1], values[4 * b + 2], values[4 * b + 3]};
         transpose(part[0], part[1], part[2], part[3]);
-        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) store_anywhere(slots[i] + 4 * b, part[i]);
+        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) store(slots[i] + 4 * b, part[i]);
     }
-    GAPCUT_UNROLL for (int n = N / 4 * 4; n < N; ++n) GAPCUT_UNROLL for (int i = 0; i < 4; ++i) slots[i][n] =
-        values[n][i];
+    GAPCUT_UNROLL for (int n = N / 4 * 4; n < N; ++n) {
+        const Lanes lane(values[n]);
+        GAPCUT_UNROLL for (int i = 0; i < 4; ++i) slots[i][n] = lane[i];
+    }
 }
 
 // Sums of what a node has received, and b_i.
 template <int K>
 struct SmallNode {
     static constexpr int B = kBlocks<K>;
-    Lanes from_later[B], from_earlier[B], chosen[B], own[B];
+    Quad from_later[B], from_earlier[B], chosen[B], own[B];
 
     GAPCUT_INLINE SmallNode() {
-        GAPCUT_UNROLL for (int b = 0; b < B; ++b) from_later[b] = from_earlier[b] = chosen[b] = fill(0.0);
+        GAPCUT_UNROLL for (int b = 0; b < B; ++b) from_later[b] = from_earlier[b] = chosen[b] = Quad::fill(0.0);
     }
 
     // b_i in own; returns d_i. Messages are not negative, so their sum is that of their magnitudes.
     GAPCUT_INLINE double finish(const double* unary, double terms, double chain_weight) {
-        const Lanes error = fill((2.0 * terms + 8.0) * kUnit), inf = fill(kInfinity);
+        const Quad error = Quad::fill((2.0 * terms + 8.0) * kUnit), inf = Quad::fill(kInfinity);
         GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
-            const Lanes u = load(unary + b * kLanes), messages = from_later[b] + from_earlier[b], h = u + messages;
+            const Quad u = Quad::load(unary + b * kLanes), messages = from_later[b] + from_earlier[b], h = u + messages;
             own[b] = select_less(h, inf, h - error * (magnitude(u) + messages), inf);
         }
-        const double least = lowest_of<K>(own);
+        const double least = Entries<K>(own).lowest();
         if (least == kInfinity) return least;
-        const Lanes d = fill(least), part = fill(chain_weight), tiny = fill(kTiny), zero = fill(0.0);
+        const Quad d = Quad::fill(least), part = Quad::fill(chain_weight), tiny = Quad::fill(kTiny),
+                   zero = Quad::fill(0.0);
         GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
-            const Lanes h = down(own[b] - d);
+            const Quad h = down(own[b] - d);
             own[b] = select_less(h, tiny, zero, down(part * h));
         }
         return least;
@@ -71,40 +77,42 @@ struct SmallNode {
 // The messages of four edges from one node: message[l] from `got` (what the node received along them), `own` and the
 // tables. Returns their constants, zero where a lane is padding.
 template <int K>
-GAPCUT_INLINE Lanes messages_of(const Lanes* own, const Lanes* got, const double* tables, Lanes* message) {
-    const Lanes inf = fill(kInfinity);
-    Lanes out[K];
+GAPCUT_INLINE Quad messages_of(const Quad* own, const Quad* got, const double* tables, Quad* message) {
+    const Quad inf = Quad::fill(kInfinity);
+    Quad out[K];
+    const Entries<K> given(own);
     GAPCUT_UNROLL for (int k = 0; k < K; ++k) {
-        const Lanes b = fill(entry<K>(own, k)), sent = select_less(b, inf, down(b - got[k]), inf);
+        const Quad b = Quad::fill(given[k]), sent = select_less(b, inf, down(b - got[k]), inf);
         GAPCUT_UNROLL for (int l = 0; l < K; ++l) {
-            const Lanes x = sent + load(tables + (k * K + l) * kLanes);
-            out[l] = k == 0 ? x : least(x, out[l]);
+            const Quad x = sent + Quad::load(tables + (k * K + l) * kLanes);
+            out[l] = k == 0 ? x : min(x, out[l]);
         }
     }
-    Lanes lowest = out[0];
-    GAPCUT_UNROLL for (int l = 1; l < K; ++l) lowest = least(out[l], lowest);
+    Quad lowest = out[0];
+    GAPCUT_UNROLL for (int l = 1; l < K; ++l) lowest = min(out[l], lowest);
     lowest = down(lowest);
     GAPCUT_UNROLL for (int l = 0; l < K; ++l) message[l] = down(down(out[l]) - lowest);
     return lowest;
 }
 
 // Adds the constants of a node's messages; false if one is +inf.
-GAPCUT_INLINE bool add_constants(NodeValue& value, const Lanes& sum, const Lanes& absolute, std::int64_t count) {
-    value.add(sum_of(sum), sum_of(absolute), static_cast<double>(count) + 4.0);
+GAPCUT_INLINE bool add_constants(NodeValue& value, const Quad& sum, const Quad& absolute, std::int64_t count) {
+    value.add(total_of(sum), total_of(absolute), static_cast<double>(count) + 4.0);
     return value.sum < kInfinity;
 }
 
 template <int K>
 GAPCUT_INLINE std::int32_t choose_label(const double* unary, const SmallNode<K>& node, Sweep& s) {
     constexpr int B = kBlocks<K>;
-    Lanes decode[B];
+    Quad decode[B];
     alignas(32) double costs[B * kLanes];
     GAPCUT_UNROLL for (int b = 0; b < B; ++b) {
         store(costs + b * kLanes, node.chosen[b]);
-        decode[b] = load(unary + b * kLanes) + node.from_later[b] + node.chosen[b];
+        decode[b] = Quad::load(unary + b * kLanes) + node.from_later[b] + node.chosen[b];
     }
-    std::int32_t label = place_of_least<K>(decode);
-    if (lowest_of<K>(decode) == kInfinity) label = place_of_least<K>(node.own);
+    const Entries<K> sums(decode);
+    std::int32_t label = sums.place_of_least();
+    if (sums.lowest() == kInfinity) label = Entries<K>(node.own).place_of_least();
     s.energy += unary[label] + costs[label];
     s.magnitude += size_of(unary[label]) + size_of(costs[label]);
     return label;
@@ -130,17 +138,17 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
         if (value.sum == kInfinity) return void(s.infeasible = true);
         const std::int32_t label = labels[i] = choose_label<K>(unary, node, s);
 
-        Lanes sum = fill(0.0), absolute = fill(0.0);
+        Quad sum = Quad::fill(0.0), absolute = Quad::fill(0.0);
         for (std::int64_t g = small.edges.later_at[i]; g < small.edges.later_at[i + 1]; ++g, later += kLanes * K) {
             if (g + kGroupsAhead < end)
-                GAPCUT_UNROLL for (int e = 0; e < 4; ++e) prefetch<1>(
-                    far + std::int64_t{small.edges.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
+                GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
+                    prefetch(far + std::int64_t{small.edges.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
             const double* tables = small.edges.later_tables.data() + g * kLanes * K * K;
-            Lanes got[K], sent[2 * K];
+            Quad got[K], sent[2 * K];
             read_slots<K>(later, K, got);
-            const Lanes least = messages_of<K>(node.own, got, tables, sent);
+            const Quad least = messages_of<K>(node.own, got, tables, sent);
             sum = sum + least, absolute = absolute + magnitude(least);
-            GAPCUT_UNROLL for (int l = 0; l < K; ++l) sent[K + l] = load(tables + (label * K + l) * kLanes);
+            GAPCUT_UNROLL for (int l = 0; l < K; ++l) sent[K + l] = Quad::load(tables + (label * K + l) * kLanes);
             double* slots[4];
             GAPCUT_UNROLL for (int e = 0; e < 4; ++e) slots[e] =
                 far + std::int64_t{small.edges.later_to[g * kLanes + e]} * 2 * K;
@@ -167,18 +175,18 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
                               p.chain_weight[i]));
         if (value.sum == kInfinity) return void(s.infeasible = true);
 
-        Lanes sum = fill(0.0), absolute = fill(0.0);
+        Quad sum = Quad::fill(0.0), absolute = Quad::fill(0.0);
         for (std::int64_t g = small.edges.earlier_at[i]; g < small.edges.earlier_at[i + 1];
              ++g, earlier += kLanes * 2 * K) {
             const double* tables = small.edges.earlier_tables.data() + g * kLanes * K * K;
             if (g >= kGroupsAhead) {
                 GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                    prefetch<1>(far + std::int64_t{small.edges.earlier_to[(g - kGroupsAhead) * kLanes + e]} * K, K);
+                    prefetch(far + std::int64_t{small.edges.earlier_to[(g - kGroupsAhead) * kLanes + e]} * K, K);
                 prefetch(tables - kGroupsAhead * kLanes * K * K, kLanes * K * K);
             }
-            Lanes got[K], sent[K];
+            Quad got[K], sent[K];
             read_slots<K>(earlier, 2 * K, got);
-            const Lanes least = messages_of<K>(node.own, got, tables, sent);
+            const Quad least = messages_of<K>(node.own, got, tables, sent);
             sum = sum + least, absolute = absolute + magnitude(least);
             double* slots[4];
             GAPCUT_UNROLL for (int e = 0; e < 4; ++e) slots[e] =
@@ -192,20 +200,19 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
 
 }  // namespace
 
-GAPCUT_HOT void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
-                                    std::int64_t last, std::vector<std::int32_t>& labels) {
+void small_forward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last,
+                         std::int32_t* labels) {
     switch (small.edges.labels) {
         case 5:
-            return forward_nodes<5>(small, p, s, first, last, labels.data());
+            return forward_nodes<5>(small, p, s, first, last, labels);
         case 6:
-            return forward_nodes<6>(small, p, s, first, last, labels.data());
+            return forward_nodes<6>(small, p, s, first, last, labels);
         default:
-            return forward_nodes<7>(small, p, s, first, last, labels.data());
+            return forward_nodes<7>(small, p, s, first, last, labels);
     }
 }
 
-GAPCUT_HOT void small_backward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first,
-                                     std::int64_t last) {
+void small_backward_sweep(SmallPacked& small, const Packed& p, Sweep& s, std::int64_t first, std::int64_t last) {
     switch (small.edges.labels) {
         case 5:
             return backward_nodes<5>(small, p, s, first, last);
@@ -216,4 +223,4 @@ GAPCUT_HOT void small_backward_sweep(SmallPacked& small, const Packed& p, Sweep&
     }
 }
 
-}  // namespace gapcut::infer
+}  // namespace gapcut::GAPCUT_TARGET

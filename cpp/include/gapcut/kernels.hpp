@@ -1,0 +1,130 @@
+// The inner loops, compiled once for every target: cpp/kernels holds their sources, Kernels one target's entry points.
+//
+// Targets of x86-64: baseline (SSE2), v3 (AVX2, FMA), v4 (AVX-512). Elsewhere there is the baseline alone, which uses
+// NEON on 64-bit ARM. A process uses one target for all it does; results repeat bit for bit on one target and differ in
+// their last bits between targets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gapcut {
+
+struct RepairArc;
+struct RepairLevels;
+namespace repair {
+struct Blocks;
+struct Moving;
+struct Weights;
+}  // namespace repair
+namespace infer {
+struct FewPacked;
+struct Packed;
+struct SmallPacked;
+struct Sweep;
+}  // namespace infer
+
+// Step sizes of the arcs of the primal-dual iteration.
+struct ArcSteps {
+    float tau, sigma, over_relaxation;
+};
+
+struct Kernels {
+    const char* name;
+    std::int64_t floats;  // in one register; lengths of padded rows are multiples of it
+
+    // --- vectors of doubles; arguments do not overlap
+    double (*dot)(const double* a, const double* b, std::int64_t n);
+    // y += s a
+    void (*add_scaled)(double* y, double s, const double* a, std::int64_t n);
+    // out[k] += sum_d x[d] rows[d, k], rows (dims, n)
+    void (*add_rows)(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
+    // out[l] = max_k x[k] + rows[k, l], rows (dims, n), dims >= 1
+    void (*max_plus)(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
+    // w = clamp(x); then the same after x += s y
+    void (*clamp)(std::int64_t n, const double* lower, const double* upper, const double* x, double* w);
+    void (*move_and_clamp)(std::int64_t n, const double* lower, const double* upper, double s, const double* y,
+                           double* x, double* w);
+    // See slope_at() of box.hpp.
+    void (*box_slope)(std::int64_t n, const double* lower, const double* upper, const double* x, const double* y,
+                      double s, double* value, double* curvature);
+
+    // --- the primal-dual iteration, float32: nothing certified depends on their last bits
+    // Step 5 on n arcs of one label pair. `gain` is B; z_tail and z_head the old labels at both ends; m, d1, d2 the
+    // state, updated. Adds 2 t1 - d1 to to_tail and 2 t2 - d2 to to_head, and returns the squared change of the state
+    // in the metric.
+    float (*arc_step)(std::int64_t n, ArcSteps steps, const float* gain, const float* z_tail, const float* z_head,
+                      float* m, float* d1, float* d2, float* to_tail, float* to_head);
+    // z~ = clip01(z + sigma S), z = clip01(z + rho (z~ - z)); returns the squared change over sigma.
+    float (*label_step)(std::int64_t n, float rho, const float* sigma, const float* score, float* z, float* z_step);
+    // out[i] = sum_q weight[q] columns[feature[q] * stride + i], q < count
+    void (*sum_columns)(std::int64_t n, std::int64_t count, const std::int32_t* feature, const float* weight,
+                        const float* columns, std::int64_t stride, float* out);
+    void (*add_scaled_floats)(std::int64_t n, float factor, const float* x, float* out);
+    // Between rows of nodes (`width` values each, a multiple of 4) and lists by label (`width` of them, `stride`
+    // apart): list[k * stride + i] = rows[(at[i] - first) * width + k]; scatter adds the other way round.
+    void (*gather_rows)(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first,
+                        const float* rows, float* list, std::int64_t stride);
+    void (*scatter_rows)(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first,
+                         const float* list, std::int64_t stride, float* rows);
+    void (*scatter_double_rows)(std::int64_t n, std::int64_t width, const std::int32_t* at, std::int64_t first,
+                                const double* list, std::int64_t stride, double* rows);
+    // out[k * stride + i] += rows[i * width + k], width a multiple of 4
+    void (*add_transposed)(std::int64_t n, std::int64_t width, const float* rows, float* out, std::int64_t stride);
+    // out = min(a, b), nothing negative; returns whether one is not zero.
+    bool (*least)(std::int64_t n, const float* a, const float* b, float* out);
+    // sum_i x[i]^2
+    float (*square)(std::int64_t n, const float* x);
+    // Four weighted sums of the same rows: sum[j, :] += sum_i weight[j][i] rows[i, :], j < 4, rows (n, width), width a
+    // multiple of `floats`.
+    void (*add_weighted_rows)(std::int64_t n, std::int64_t width, const float* const weight[4], const float* rows,
+                              float* sum);
+    // Scores of four nodes: out[i, k] = sum_d rows[i * stride + d] by_feature[d, k], i < 4, `width` values k, a
+    // multiple of `floats`.
+    void (*scores_of)(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* rows,
+                      const float* by_feature, float* out);
+    // The slack bound's split of n coefficients b of one label pair in the proportion tail : head (tail_fraction() of
+    // slack_bound.hpp), added to both ends. A negative b counts as 0.
+    void (*add_split)(std::int64_t n, const double* b, const float* tail, const float* head, double* to_tail,
+                      double* to_head);
+
+    // --- repair, [up]: see repair_kernels.hpp
+    RepairLevels (*sum_arcs[2])(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
+                                const double* z, double here, double* moving_arc, const repair::Moving& moving);
+    void (*add_slope[2])(const repair::Blocks& blocks, std::int64_t label, const repair::Moving& moving,
+                         const repair::Weights& weights, double& gradient, double& curvature);
+    void (*shift)(std::int64_t n, std::int64_t at, double change, const double* x, const repair::Weights& weights);
+    void (*shift_rows)(const repair::Blocks& blocks, std::int64_t label, double change, const repair::Moving& moving,
+                       const repair::Weights& weights);
+
+    // --- half-sweeps of TRW-S: see sweep.hpp, few_sweep.hpp, small_sweep.hpp
+    void (*forward_sweep)(infer::Packed& packed, infer::Sweep& sweep, std::int64_t first, std::int64_t last,
+                          std::int32_t* labels);
+    void (*backward_sweep)(infer::Packed& packed, infer::Sweep& sweep, std::int64_t first, std::int64_t last);
+    void (*few_forward_sweep)(infer::FewPacked& few, const infer::Packed& packed, infer::Sweep& sweep,
+                              std::int64_t first, std::int64_t last, std::int32_t* labels);
+    void (*few_backward_sweep)(infer::FewPacked& few, const infer::Packed& packed, infer::Sweep& sweep,
+                               std::int64_t first, std::int64_t last);
+    void (*small_forward_sweep)(infer::SmallPacked& small, const infer::Packed& packed, infer::Sweep& sweep,
+                                std::int64_t first, std::int64_t last, std::int32_t* labels);
+    void (*small_backward_sweep)(infer::SmallPacked& small, const infer::Packed& packed, infer::Sweep& sweep,
+                                 std::int64_t first, std::int64_t last);
+};
+
+namespace detail {
+extern const Kernels* active;
+}
+
+// Those of the target in use.
+inline const Kernels& kernels() { return *detail::active; }
+
+// Names of the targets that this processor can run and this build has, slowest first.
+std::vector<std::string> targets();
+
+// Uses the target of this name from now on, the fastest if it is empty. Until the first call the baseline is in use.
+// Not while other threads compute. Throws std::invalid_argument naming the targets there are.
+void use_target(const std::string& name);
+
+}  // namespace gapcut

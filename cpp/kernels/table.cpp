@@ -1,0 +1,46 @@
+#include "table.hpp"
+
+#include "gapcut/learn/repair.hpp"
+
+#define GAPCUT_STRING_OF(x) #x
+#define GAPCUT_STRING(x) GAPCUT_STRING_OF(x)
+
+namespace gapcut::GAPCUT_TARGET {
+
+extern const Kernels kKernels;
+const Kernels kKernels{
+    .name = GAPCUT_STRING(GAPCUT_TARGET),
+    .floats = Floats::size,
+    .dot = dot,
+    .add_scaled = add_scaled,
+    .add_rows = add_rows,
+    .max_plus = max_plus,
+    .clamp = clamp,
+    .move_and_clamp = move_and_clamp,
+    .box_slope = box_slope,
+    .arc_step = arc_step,
+    .label_step = label_step,
+    .sum_columns = sum_columns,
+    .add_scaled_floats = add_scaled_floats,
+    .gather_rows = gather_rows,
+    .scatter_rows = scatter_rows,
+    .scatter_double_rows = scatter_double_rows,
+    .add_transposed = add_transposed,
+    .least = least,
+    .square = square,
+    .add_weighted_rows = add_weighted_rows,
+    .scores_of = scores_of,
+    .add_split = add_split,
+    .sum_arcs = {sum_arcs<false>, sum_arcs<true>},
+    .add_slope = {add_slope<false>, add_slope<true>},
+    .shift = shift,
+    .shift_rows = shift_rows,
+    .forward_sweep = forward_sweep,
+    .backward_sweep = backward_sweep,
+    .few_forward_sweep = few_forward_sweep,
+    .few_backward_sweep = few_backward_sweep,
+    .small_forward_sweep = small_forward_sweep,
+    .small_backward_sweep = small_backward_sweep,
+};
+
+}  // namespace gapcut::GAPCUT_TARGET
