@@ -156,7 +156,7 @@ def test_damaged_checkpoints_are_one_clear_error_and_never_a_wrong_claim(problem
 def killed_run(path: str, gap: float):
     """A run of seconds with a checkpoint four times a second; the child process below executes it too."""
     graphs = datasets.make_planted(20, 60, seed=1)
-    settings = Settings.checked(StructuredSVM(C=300.0).get_params())
+    settings = Settings.checked(StructuredSVM(C=300.0).get_params()).settled(graphs)
     problem = build_problem(training_set(graphs, settings), settings)
     learner = PrimalDual(checkpoint=path, checkpoint_seconds=0.25)
     return learner.run(problem, CutOracle(problem), Limits(gap=gap))
