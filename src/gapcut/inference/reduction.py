@@ -68,7 +68,7 @@ def reduce_energy(energy: Energy, clock: Deadline, dead_ends: bool = True) -> Re
     restores: list[Restore] = []
     n_nodes = energy.n_nodes
     for _ in range(ROUNDS):
-        before = _size(energy)
+        before, began = _size(energy), clock.left
         if dead_ends:
             pruned = prune_labels(energy, clock)
             if pruned is None:
@@ -80,9 +80,14 @@ def reduce_energy(energy: Energy, clock: Deadline, dead_ends: bool = True) -> Re
         restores.append(restore)
         if constant == np.inf:
             return Reduced([], np.inf, n_nodes, [])
-        if not dead_ends or _size(energy) == before or clock.left == 0.0:
+        if not dead_ends or _size(energy) == before or _too_late(began, clock.left):
             break
     return Reduced(split(energy), lower_sum(np.array(constants)), energy.n_nodes, restores)
+
+
+def _too_late(began: float | None, left: float | None) -> bool:
+    """Whether a round that began and ended with these seconds left is too slow for another one."""
+    return began is not None and left is not None and left < began - left
 
 
 def _size(energy: Energy) -> tuple[int, int]:
@@ -103,10 +108,14 @@ def prune_labels(energy: Energy, clock: Deadline) -> tuple[Energy, Restore] | No
 
 
 def _restrict(energy: Energy, kept: list[IntArray]) -> Energy:
-    cliques = [_drop_fixed(energy.clique(c), kept) for c in range(energy.n_cliques)]
-    whole = energy.n_labels == np.array([len(k) for k in kept], dtype=np.int64)
-    if whole.all() and all(len(nodes) > 2 for nodes, _ in cliques):
+    left = np.array([len(k) for k in kept], dtype=np.int64)
+    touched = (left < energy.n_labels) | (left == 1)
+    members = energy.cliques
+    sliced = np.logical_or.reduceat(touched[members.nodes], members.at[:-1]) if len(members) else ()
+    if not (left < energy.n_labels).any() and not np.any(sliced):
         return energy
+    every = (energy.clique(c) for c in range(energy.n_cliques))
+    cliques = [_drop_fixed(clique, kept) if cut else clique for clique, cut in zip(every, sliced, strict=True)]
     free = [nodes.size > 0 for nodes, _ in cliques]
     constant = [float(table) for (_, table), has in zip(cliques, free, strict=True) if not has]
     unaries = [energy.unary(u)[k] for u, k in enumerate(kept)]
@@ -135,6 +144,8 @@ def eliminate_nodes(energy: Energy) -> tuple[Energy, float, Restore]:
     core = np.asarray(reduction.core).astype(np.int64)
     counts = energy.n_labels[core]
     low, high, entries = (np.asarray(x) for x in reduction.pairs())
+    if len(core) == energy.n_nodes and len(low) == energy.n_edges:
+        return energy, reduction.constant, lambda labels: labels
     sizes = energy.n_labels[low] * energy.n_labels[high]
     tables = (
         [

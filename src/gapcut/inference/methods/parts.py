@@ -20,7 +20,7 @@ from gapcut.typing import Int32Array, IntArray
 FIRST_SHARE = 0.4
 """Of the time left, for message passing on the whole energy, and again on its parts."""
 
-SECONDS_PER_TERM, SECONDS_PER_ENTRY = 5e-5, 1e-7
+SECONDS_PER_TERM, SECONDS_PER_CLIQUE, SECONDS_PER_ENTRY = 5e-5, 2e-4, 1e-7
 """Roughly what reducing an energy, or handing it to another solver, costs; not begun when less time is left."""
 
 
@@ -93,8 +93,8 @@ def share_of(clock: Deadline, share: float) -> float | None:
 
 def enough_time(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
     """Whether, in this share of the time left, it is worth while to begin with something that copies the energy."""
-    terms = energy.n_nodes + energy.n_edges + energy.n_cliques
-    needed = SECONDS_PER_TERM * terms + SECONDS_PER_ENTRY * energy.n_entries()
+    needed = SECONDS_PER_TERM * (energy.n_nodes + energy.n_edges) + SECONDS_PER_ENTRY * energy.n_entries()
+    needed += SECONDS_PER_CLIQUE * energy.n_cliques
     return clock.left is None or share * clock.left > needed
 
 
