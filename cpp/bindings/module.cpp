@@ -14,5 +14,6 @@ NB_MODULE(_core, m) {
     bind_qpbo(m);
     bind_factors(m);
     bind_primal_dual(m);
+    bind_lp_relaxed(m);
     bind_scene(m);
 }

@@ -1,5 +1,7 @@
 #include "gapcut/learn/primal_dual.hpp"
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "gapcut/learn/relaxed_dual.hpp"
 #include "gapcut/learn/repair.hpp"
@@ -75,7 +77,9 @@ void bind_primal_dual(nb::module_& m) {
         .def_rw("kappa0", &PrimalDualSettings::kappa0)
         .def_rw("screening_interval", &PrimalDualSettings::screening_interval)
         .def_rw("sweeps", &PrimalDualSettings::sweeps)
-        .def_rw("diagonal", &PrimalDualSettings::diagonal);
+        .def_rw("diagonal", &PrimalDualSettings::diagonal)
+        .def_rw("one_label", &PrimalDualSettings::one_label)
+        .def_rw("spare", &PrimalDualSettings::spare);
 
     nb::class_<PrimalDual>(m, "PrimalDual", "State of the primal-dual iteration.")
         .def(
@@ -116,6 +120,17 @@ void bind_primal_dual(nb::module_& m) {
             "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
             "Proven upper bound of the mean slack at these weights from the arc multipliers reached, and its part that "
             "is rounding.")
+        .def(
+            "tables",
+            [](const PrimalDual& self, const Problem& p) {
+                const auto M = static_cast<std::size_t>(p.edges.rows());
+                const auto tables = self.tables();
+                std::vector<float> all(tables.size() * M, 0.0F);
+                for (std::size_t pair = 0; pair < tables.size(); ++pair)
+                    std::ranges::copy(tables[pair], all.begin() + static_cast<std::ptrdiff_t>(pair * M));
+                return to_array(std::move(all), {tables.size(), M});
+            },
+            "problem"_a, "m (K K, M) of each label pair; zeros where a pair is not active.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)

@@ -16,6 +16,7 @@ void bind_infer(nanobind::module_& m);
 void bind_qpbo(nanobind::module_& m);
 void bind_factors(nanobind::module_& m);
 void bind_primal_dual(nanobind::module_& m);
+void bind_lp_relaxed(nanobind::module_& m);
 void bind_scene(nanobind::module_& m);
 
 }  // namespace gapcut::bindings

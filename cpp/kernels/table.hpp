@@ -34,6 +34,17 @@ void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const we
 void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* rows, const float* by_feature,
                float* out);
 void add_split(std::int64_t n, const double* b, const float* tail, const float* head, double* to_tail, double* to_head);
+void table_sums(std::int64_t labels, std::int64_t n, const float* const* m, float* rows, float* columns,
+                std::int64_t stride);
+template <bool at_most>
+float message_step(std::int64_t n, float tau, float rho, const float* z, const float* sum, float* d, float* out,
+                   float* to_node);
+float table_step(std::int64_t n, float sigma, float rho, const float* gain, const float* out_tail,
+                 const float* out_head, float* m);
+float simplex_step(std::int64_t n, std::int64_t labels, float rho, const float* sigma, const float* score,
+                   std::int64_t score_stride, float* z, float* z_step, std::int64_t stride);
+void add_listed_rows(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
+                     const float* rows, float* sum);
 template <bool Up>
 RepairLevels sum_arcs(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
                       const double* z, double here, double* moving_arc, const repair::Moving& moving);

@@ -90,6 +90,27 @@ struct Kernels {
     void (*add_split)(std::int64_t n, const double* b, const float* tail, const float* head, double* to_tail,
                       double* to_head);
 
+    // --- the same with one label a node (mathematics.md, Saddle problem of one label a node)
+    // Row and column sums of n tables: rows[k] = sum_l m[k * labels + l], columns[l] alike, lists `stride` apart; an
+    // entry that is nullptr counts as zeros.
+    void (*table_sums)(std::int64_t labels, std::int64_t n, const float* const* m, float* rows, float* columns,
+                       std::int64_t stride);
+    // [at_most]: t = d - tau (z - sum), at least 0 where sums may stay below z; out = 2 t - d, added to to_node; d
+    // moves rho times the way. Returns the squared change over tau.
+    float (*message_step[2])(std::int64_t n, float tau, float rho, const float* z, const float* sum, float* d,
+                             float* out, float* to_node);
+    // m~ = clip01(m + sigma (gain - out_tail - out_head)), m = clip01(m + rho (m~ - m)); returns the squared change
+    // over sigma.
+    float (*table_step)(std::int64_t n, float sigma, float rho, const float* gain, const float* out_tail,
+                        const float* out_head, float* m);
+    // z~ = the nearest point of the simplex to z + sigma S at each of n nodes, z moves rho times the way and is not cut
+    // off. Lists by label, `score_stride` and `stride` apart.
+    float (*simplex_step)(std::int64_t n, std::int64_t labels, float rho, const float* sigma, const float* score,
+                          std::int64_t score_stride, float* z, float* z_step, std::int64_t stride);
+    // sum += sum_i weight[at[i]] rows[at[i], :], rows of `width`, a multiple of `floats`
+    void (*add_listed_rows)(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
+                            const float* rows, float* sum);
+
     // --- repair, [up]: see repair_kernels.hpp
     RepairLevels (*sum_arcs[2])(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
                                 const double* z, double here, double* moving_arc, const repair::Moving& moving);

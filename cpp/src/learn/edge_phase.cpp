@@ -9,8 +9,6 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     const auto M = p.edges.rows(), De = p.edge_dim();
     active_.assign(pairs, 0);
     m_.resize(pairs);
-    d1_.resize(pairs);
-    d2_.resize(pairs);
     const auto size = kernels().floats;
     width_ = (De + size - 1) / size * size;
     if (!p.edges.sparse()) {
@@ -28,7 +26,17 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     for (std::size_t i = 0; i < ranges.size(); ++i) shards_[i].range = ranges[i];
 }
 
-void EdgePhase::activate(std::int32_t pair, std::span<const float> z) {
+ArcPhase::ArcPhase(const Problem& p) : EdgePhase(p) {
+    d1_.resize(m_.size());
+    d2_.resize(m_.size());
+}
+
+void EdgePhase::list(std::int32_t pair) {
+    active_[pair] = 1;
+    active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
+}
+
+void ArcPhase::activate(std::int32_t pair, std::span<const float> z) {
     const auto M = problem_.edges.rows(), width = row_width(problem_.n_labels);
     const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
     m_[pair].resize(static_cast<std::size_t>(M));
@@ -36,19 +44,28 @@ void EdgePhase::activate(std::int32_t pair, std::span<const float> z) {
     d2_[pair].assign(static_cast<std::size_t>(M), 0.0F);
     for (std::int64_t e = 0; e < M; ++e)
         m_[pair][e] = std::min(z[problem_.tail[e] * width + k], z[problem_.head[e] * width + l]);
-    active_[pair] = 1;
-    active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
+    list(pair);
 }
 
-void EdgePhase::deactivate(std::int32_t pair) {
+void ArcPhase::deactivate(std::int32_t pair) {
     active_[pair] = 0;
     std::erase(active_list_, pair);
     for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) std::vector<float>().swap(*state);
 }
 
-bool EdgePhase::any_dual(std::int32_t pair) const {
+bool ArcPhase::needed(std::int32_t pair) const {
     const auto positive = [](float x) { return x > 0.0F; };
     return std::ranges::any_of(d1_[pair], positive) || std::ranges::any_of(d2_[pair], positive);
+}
+
+double ArcPhase::crowding(int label) const {
+    const auto K = problem_.n_labels;
+    int out = 0, in = 0;
+    for (int l = 0; l < K; ++l) {
+        out += active(label * K + l);
+        in += active(l * K + label);
+    }
+    return std::max(out, in);
 }
 
 void EdgePhase::set_weights(std::span<const double> weights) {
@@ -88,7 +105,7 @@ void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto at = first_of_pair_[slot];
             kernels().sum_columns(n, first_of_pair_[slot + 1] - at, features_.data() + at, values_.data() + at,
-                                  columns_.data() + begin, problem_.edges.rows(), s.gain.data() + slot * kChunk);
+                                  columns_.data() + begin, problem_.edges.rows(), s.gain.data() + slot * kStride);
         }
         return;
     }
@@ -96,7 +113,7 @@ void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
     for (std::int64_t i = 0; i < n; ++i)
         problem_.edges.for_row(begin + i, [&](std::int32_t d, double x) {
             for (auto q = first_of_feature_[d]; q < first_of_feature_[d + 1]; ++q)
-                s.gain[by_feature_[q].slot * kChunk + i] += static_cast<float>(x) * by_feature_[q].weight;
+                s.gain[by_feature_[q].slot * kStride + i] += static_cast<float>(x) * by_feature_[q].weight;
         });
 }
 
@@ -132,12 +149,12 @@ void EdgePhase::add_weighted_features(Shard& s, std::int64_t begin, std::int64_t
         for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.weighted[j * width_ + d]);
 }
 
-void EdgePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
+void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;
     s.sums.clear(problem_, s.range);
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    s.gain.resize(active_list_.size() * kChunk);
+    s.gain.resize(active_list_.size() * kStride);
     s.residual = 0.0;
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         gather(s, begin, n, z);
@@ -146,7 +163,7 @@ void EdgePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> 
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto pair = active_list_[slot], k = pair / K, l = pair % K;
             s.residual += static_cast<double>(
-                kernels().arc_step(n, steps, s.gain.data() + slot * kChunk, s.z_tail.data() + k * kStride,
+                kernels().arc_step(n, steps, s.gain.data() + slot * kStride, s.z_tail.data() + k * kStride,
                                    s.z_head.data() + l * kStride, m_[pair].data() + begin, d1_[pair].data() + begin,
                                    d2_[pair].data() + begin, s.sums.tail(k), s.sums.head(l)));
         }
@@ -161,31 +178,33 @@ void EdgePhase::compute_gradient(std::int64_t shard) {
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n); });
 }
 
-void EdgePhase::save(std::int32_t pair, float* arcs) const {
-    for (const auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) arcs = std::ranges::copy(*state, arcs).out;
+std::size_t ArcPhase::saved_size(std::size_t pairs) const {
+    return pairs * static_cast<std::size_t>(3 * problem_.edges.rows());
 }
 
-void EdgePhase::load(std::int32_t pair, const float* arcs) {
-    for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) {
-        state->assign(arcs, arcs + problem_.edges.rows());
-        arcs += problem_.edges.rows();
+std::vector<float> ArcPhase::save() const {
+    std::vector<float> saved(saved_size(active_list_.size()));
+    auto at = saved.begin();
+    for (const auto pair : active_list_)
+        for (const auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) at = std::ranges::copy(*state, at).out;
+    return saved;
+}
+
+void ArcPhase::load(std::span<const std::int32_t> pairs, std::span<const float> saved) {
+    for (const auto pair : std::vector<std::int32_t>(active_list_)) deactivate(pair);
+    const auto* at = saved.data();
+    for (const auto pair : pairs) {
+        for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) {
+            state->assign(at, at + problem_.edges.rows());
+            at += problem_.edges.rows();
+        }
+        list(pair);
     }
-    if (active_[pair]) return;
-    active_[pair] = 1;
-    active_list_.insert(std::upper_bound(active_list_.begin(), active_list_.end(), pair), pair);
 }
 
-ArcMultipliers EdgePhase::multipliers() const {
-    ArcMultipliers all{std::vector<std::span<const float>>(active_.size()),
-                       std::vector<std::span<const float>>(active_.size())};
-    for (const auto pair : active_list_) {
-        all.tail[pair] = d1_[pair];
-        all.head[pair] = d2_[pair];
-    }
-    return all;
-}
+ArcMultipliers ArcPhase::multipliers() const { return {{d1_.begin(), d1_.end()}, {d2_.begin(), d2_.end()}}; }
 
-void EdgePhase::compute_inactive_gradient(std::int64_t shard, std::span<const float> z) {
+void ArcPhase::compute_inactive_gradient(std::int64_t shard, std::span<const float> z) {
     Shard& s = shards_[shard];
     s.inactive.assign(active_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     if (active_list_.size() == active_.size()) return;
@@ -198,7 +217,7 @@ void EdgePhase::compute_inactive_gradient(std::int64_t shard, std::span<const fl
 }
 
 // Whether going through the labels that are not zero costs less than going through all pairs, in cycles, roughly.
-bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const {
+bool ArcPhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
     const auto width = row_width(K);
     const auto inactive = static_cast<double>(active_.size() - active_list_.size());
@@ -215,7 +234,7 @@ bool EdgePhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const 
            static_cast<double>(n) * inactive * (rows + 0.4);
 }
 
-void EdgePhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
+void ArcPhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
     const auto De = problem_.edge_dim(), width = row_width(K);
     std::vector<std::pair<int, float>> at_tail, at_head;
@@ -237,7 +256,7 @@ void EdgePhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t 
     }
 }
 
-void EdgePhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
+void ArcPhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
     const auto De = problem_.edge_dim();
     gather(s, begin, n, z);
@@ -297,14 +316,23 @@ EdgePhase::Distance EdgePhase::squared_distance(std::int64_t shard) const {
     for (const auto pair : active_list_) {
         const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
         s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
-            sum.multipliers += static_cast<double>(kernels().square(n, d1_[pair].data() + begin) +
-                                                   kernels().square(n, d2_[pair].data() + begin));
             sum.labels += static_cast<double>(kernels().square(n, m_[pair].data() + begin));
             for (auto e = begin; e < begin + n; ++e)
                 if (problem_.labels[problem_.tail[e]] == k && problem_.labels[problem_.head[e]] == l)
                     sum.labels += 1.0 - 2.0 * static_cast<double>(m_[pair][e]);  // the true m is 1
         });
     }
+    sum.multipliers = multiplier_norm(s);
+    return sum;
+}
+
+double ArcPhase::multiplier_norm(const Shard& s) const {
+    double sum = 0.0;
+    for (const auto pair : active_list_)
+        s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
+            sum += static_cast<double>(kernels().square(n, d1_[pair].data() + begin) +
+                                       kernels().square(n, d2_[pair].data() + begin));
+        });
     return sum;
 }
 

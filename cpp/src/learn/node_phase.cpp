@@ -4,7 +4,7 @@
 
 namespace gapcut {
 
-NodePhase::NodePhase(const Problem& p, double loss_scale) : problem_(p) {
+NodePhase::NodePhase(const Problem& p, double loss_scale, bool simplex) : problem_(p), simplex_(simplex) {
     const auto N = p.nodes.rows(), Dn = p.node_dim();
     const auto K = p.n_labels;
     const auto padded = [size = kernels().floats](std::int64_t n) { return (n + size - 1) / size * size; };
@@ -113,9 +113,24 @@ void NodePhase::compute_gradient(std::int64_t shard) {
     for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
 }
 
+void NodePhase::move(Shard& s, std::int64_t begin, std::int64_t n, float relax) {
+    const auto N = problem_.nodes.rows();
+    if (simplex_) {
+        s.residual += static_cast<double>(kernels().simplex_step(n, problem_.n_labels, relax, sigma_.data() + begin,
+                                                                 s.score.data(), kChunk, z_.data() + begin,
+                                                                 z_step_.data() + begin, N));
+        return;
+    }
+    for (int k = 0; k < problem_.n_labels; ++k) {
+        const float* score = s.score.data() + k * kChunk;
+        const auto place = k * N + begin;
+        s.residual += static_cast<double>(
+            kernels().label_step(n, relax, sigma_.data() + place, score, z_.data() + place, z_step_.data() + place));
+    }
+}
+
 void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     Shard& s = shards_[shard];
-    const auto N = problem_.nodes.rows();
     s.score.resize(static_cast<std::size_t>(row_width(problem_.n_labels) * kChunk));
     s.row.resize(static_cast<std::size_t>(4 * label_width_));
     s.sums.resize(static_cast<std::size_t>(4 * width_));
@@ -125,12 +140,7 @@ void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
         const auto n = std::min(kChunk, s.end - begin);
         scores(s, begin, n);
         edges.add_node_sums(begin, begin + n, s.score.data(), kChunk);
-        for (int k = 0; k < problem_.n_labels; ++k) {
-            const float* score = s.score.data() + k * kChunk;
-            const auto place = k * N + begin;
-            s.residual += static_cast<double>(kernels().label_step(n, relax, sigma_.data() + place, score,
-                                                                   z_.data() + place, z_step_.data() + place));
-        }
+        move(s, begin, n, relax);
         copy_rows(begin, begin + n);
         add_gradient(s, begin, n);
     }

@@ -15,8 +15,8 @@ class NodePhase {
   public:
     static constexpr std::int64_t kShards = 16;
 
-    // loss_scale divides every loss.
-    NodePhase(const Problem& problem, double loss_scale);
+    // loss_scale divides every loss. simplex: the labels of a node add up to 1; otherwise each is in [0, 1].
+    NodePhase(const Problem& problem, double loss_scale, bool simplex);
 
     const std::vector<float>& z() const { return z_; }                 // (K, N)
     const std::vector<float>& z_rows() const { return z_rows_; }       // the same as rows of nodes, for the edges
@@ -43,6 +43,7 @@ class NodePhase {
         double residual = 0.0;
     };
 
+    void move(Shard& s, std::int64_t begin, std::int64_t n, float relax);
     void scores(Shard& s, std::int64_t begin, std::int64_t n) const;
     void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
     void copy_rows(std::int64_t begin, std::int64_t end);
@@ -50,6 +51,7 @@ class NodePhase {
     static constexpr std::int64_t kChunk = 256;
 
     const Problem& problem_;
+    bool simplex_;
     std::int64_t width_, label_width_;
     std::vector<float> rows_;        // (N, width); empty where the features are sparse
     std::vector<float> by_feature_;  // (Dn, label_width)

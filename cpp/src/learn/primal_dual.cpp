@@ -8,6 +8,7 @@
 #include "edge_phase.hpp"
 #include "gapcut/learn/metric.hpp"
 #include "node_phase.hpp"
+#include "table_phase.hpp"
 
 namespace gapcut {
 namespace {
@@ -32,18 +33,20 @@ constexpr std::int64_t kFirstUpdate =
 constexpr std::int64_t kMinIterations = 40;  // iterations before distances say enough to raise the primal weight
 constexpr std::ptrdiff_t kHistory = 10;      // residuals that the monitor compares
 
-void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise) {
+void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise,
+                    const EdgePhase& edges, bool simplex) {
     const auto labels = static_cast<std::size_t>(p.nodes.rows() * p.n_labels);
     const auto sized = copy.w.size() == weights && copy.w_step.size() == weights &&
                        copy.pair_gradient.size() == pairwise && std::ssize(copy.kappa) == p.n_labels &&
                        copy.z.size() == labels && copy.z_step.size() == labels &&
-                       copy.arcs.size() == copy.active.size() * static_cast<std::size_t>(3 * p.edges.rows());
+                       copy.arcs.size() == edges.saved_size(copy.active.size());
     if (!sized) throw std::invalid_argument("the snapshot is of another problem");
     const auto finite = [](auto x) { return std::isfinite(x); };
     const auto unit = [](float x) { return x >= 0.0F && x <= 1.0F; };
     bool sound = std::ranges::all_of(copy.w, finite) && std::ranges::all_of(copy.w_step, finite) &&
                  std::ranges::all_of(copy.pair_gradient, finite) && std::ranges::all_of(copy.arcs, finite) &&
-                 std::ranges::all_of(copy.z, unit) && std::ranges::all_of(copy.z_step, unit) &&
+                 (simplex ? std::ranges::all_of(copy.z, finite) : std::ranges::all_of(copy.z, unit)) &&
+                 std::ranges::all_of(copy.z_step, unit) &&
                  std::ranges::all_of(copy.kappa, [](double k) { return std::isfinite(k) && k > 0.0; });
     std::int32_t last = -1;
     for (const auto pair : copy.active) {
@@ -65,7 +68,7 @@ struct PrimalDual::State {
     double c = 0.0;
     Metric metric;
     NodePhase nodes;
-    EdgePhase edges;
+    std::unique_ptr<EdgePhase> edges;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
     std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
@@ -78,9 +81,13 @@ struct PrimalDual::State {
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
           int t)
         : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)),
-          metric(problem, s.theta, s.primal_weight, s.diagonal, t), nodes(problem, unit), edges(problem),
+          metric(problem, s.theta, s.primal_weight, s.diagonal, t), nodes(problem, unit, s.one_label),
           damping(s.damping) {
         expand_box(lo, hi);
+        if (s.one_label)
+            edges = table_phase();
+        else
+            edges = std::make_unique<ArcPhase>(problem);
         w.resize(static_cast<std::size_t>(p.full_dim()));
         for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
         w_step = w_bar = w;
@@ -104,6 +111,22 @@ struct PrimalDual::State {
             if (p.slot[j] < 0) bounded_label[j / p.node_dim()] = 1;
     }
 
+    std::unique_ptr<EdgePhase> table_phase() const {
+        const auto pairwise = std::span(lower).subspan(static_cast<std::size_t>(p.unary_size()));
+        const auto negative = [](auto x) { return x < 0; };
+        const auto columns = nonnegative_columns(p);
+        const bool at_most =
+            settings.spare && std::ranges::none_of(pairwise, negative) &&
+            std::ranges::all_of(columns.begin() + p.node_dim(), columns.end(), [](auto x) { return x; });
+        std::vector<std::int32_t> pairs;
+        for (std::int32_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
+            const auto* slot = p.slot.data() + p.unary_size() + pair * p.edge_dim();
+            const auto used = [](std::int32_t at) { return at >= 0; };
+            if (!at_most || std::any_of(slot, slot + p.edge_dim(), used)) pairs.push_back(pair);
+        }
+        return std::make_unique<TablePhase>(p, at_most, pairs);
+    }
+
     void for_shards(std::int64_t count, const std::function<void(std::int64_t)>& f) const {
         const auto item = [&](std::int64_t shard, int) { f(shard); };
         if (workers)
@@ -116,9 +139,9 @@ struct PrimalDual::State {
     // began, the rule of PDLP (Applegate et al. 2021). It is at most halved or doubled, and not raised before the
     // labels have moved.
     void update_primal_weight() {
-        if (settings.rebalance <= 0.0 || edges.active_pairs().empty()) return;
+        if (settings.rebalance <= 0.0 || edges->active_pairs().empty()) return;
         std::vector<EdgePhase::Distance> parts(EdgePhase::kShards);
-        for_shards(EdgePhase::kShards, [&](std::int64_t s) { parts[s] = edges.squared_distance(s); });
+        for_shards(EdgePhase::kShards, [&](std::int64_t s) { parts[s] = edges->squared_distance(s); });
         double weights = weight_norm(), labels = nodes.squared_distance();
         for (const auto& part : parts) {
             weights += part.multipliers / metric.arc_tau();
@@ -145,15 +168,7 @@ struct PrimalDual::State {
     }
 
     void adapt_metric() {
-        const auto K = p.n_labels;
-        for (int k = 0; k < K; ++k) {
-            int out = 0, in = 0;
-            for (int l = 0; l < K; ++l) {
-                out += edges.active(k * K + l);
-                in += edges.active(l * K + k);
-            }
-            kappa[k] = std::max(1.0, damping * std::max(out, in));
-        }
+        for (int k = 0; k < p.n_labels; ++k) kappa[k] = std::max(1.0, damping * edges->crowding(k));
         refresh_metric();
     }
 
@@ -226,8 +241,8 @@ void PrimalDual::State::choose_active() {
             if (std::abs(x) < kZero) x = 0.0;
             needed |= x != 0.0;
         }
-        if (needed && !edges.active(pair)) edges.activate(pair, nodes.z_rows());
-        if (!needed && edges.active(pair) && !edges.any_dual(pair)) edges.deactivate(pair);
+        if (needed && !edges->active(pair)) edges->activate(pair, nodes.z_rows());
+        if (!needed && edges->active(pair) && !edges->needed(pair)) edges->deactivate(pair);
     }
 }
 
@@ -239,20 +254,20 @@ void PrimalDual::State::iterate() {
     nodes.gradient(unary_gradient);
     const bool screen = iteration < 10 || iteration % settings.screening_interval == 0;
     if (screen)
-        for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.compute_inactive_gradient(s, nodes.z_rows()); });
-    if (iteration > 0 || screen) edges.gradient(screen, pair_gradient);
+        for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges->compute_inactive_gradient(s, nodes.z_rows()); });
+    if (iteration > 0 || screen) edges->gradient(screen, pair_gradient);
 
     double residual = unary_step() + pair_step();
     for (std::size_t j = 0; j < w.size(); ++j) w_bar[j] = 2.0 * w_step[j] - w[j];
     choose_active();
     nodes.set_weights(std::span(w_bar).first(static_cast<std::size_t>(p.unary_size())));
-    edges.set_weights(std::span(w_bar).subspan(static_cast<std::size_t>(p.unary_size())));
+    edges->set_weights(std::span(w_bar).subspan(static_cast<std::size_t>(p.unary_size())));
     const ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
                          static_cast<float>(settings.over_relaxation)};
-    for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges.step(s, steps, nodes.z_rows()); });
+    for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges->step(s, steps, nodes.z_rows()); });
     for_shards(NodePhase::kShards,
-               [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.over_relaxation), edges); });
-    residual += edges.residual() + nodes.residual();
+               [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.over_relaxation), *edges); });
+    residual += edges->residual() + nodes.residual();
     for (std::size_t j = 0; j < w.size(); ++j) {
         w[j] = std::clamp(w[j] + settings.over_relaxation * (w_step[j] - w[j]), lower[j], upper[j]);
         if (std::abs(w[j]) < kZero && lower[j] <= 0.0) w[j] = 0.0;
@@ -311,12 +326,10 @@ void PrimalDual::advance(int iterations, const StopTest& stop) {
 
 PrimalDualSnapshot PrimalDual::snapshot() const {
     const State& s = *state_;
-    PrimalDualSnapshot copy{s.w,         s.w_step,         s.pair_gradient,        s.kappa, {},
-                            s.nodes.z(), s.nodes.z_step(), s.edges.active_pairs(), {}};
+    PrimalDualSnapshot copy{s.w,         s.w_step,         s.pair_gradient,         s.kappa, {},
+                            s.nodes.z(), s.nodes.z_step(), s.edges->active_pairs(), {}};
     copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kHistory), s.history.end());
-    const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
-    copy.arcs.resize(copy.active.size() * size);
-    for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.save(copy.active[i], copy.arcs.data() + i * size);
+    copy.arcs = s.edges->save();
     copy.damping = s.damping;
     copy.primal_weight = s.metric.primal_weight();
     copy.iteration = s.iteration;
@@ -328,16 +341,14 @@ PrimalDualSnapshot PrimalDual::snapshot() const {
 
 void PrimalDual::restore(const PrimalDualSnapshot& copy) {
     State& s = *state_;
-    check_snapshot(s.p, copy, s.w.size(), s.pair_gradient.size());
+    check_snapshot(s.p, copy, s.w.size(), s.pair_gradient.size(), *s.edges, s.settings.one_label);
     s.w = copy.w;
     s.w_step = copy.w_step;
     s.pair_gradient = copy.pair_gradient;
     s.kappa = copy.kappa;
     s.history = copy.history;
     s.nodes.set_labels(copy.z, copy.z_step);
-    for (const auto pair : std::vector<std::int32_t>(s.edges.active_pairs())) s.edges.deactivate(pair);
-    const auto size = static_cast<std::size_t>(3 * s.p.edges.rows());
-    for (std::size_t i = 0; i < copy.active.size(); ++i) s.edges.load(copy.active[i], copy.arcs.data() + i * size);
+    s.edges->load(copy.active, copy.arcs);
     s.damping = copy.damping;
     s.metric.set_primal_weight(copy.primal_weight);
     s.iteration = copy.iteration;
@@ -346,11 +357,11 @@ void PrimalDual::restore(const PrimalDualSnapshot& copy) {
     s.safe_since = copy.safe_since;
     s.since_trade_off = copy.since_trade_off;
     s.for_shards(NodePhase::kShards, [&](std::int64_t shard) { s.nodes.compute_gradient(shard); });
-    s.for_shards(EdgePhase::kShards, [&](std::int64_t shard) { s.edges.compute_gradient(shard); });
+    s.for_shards(EdgePhase::kShards, [&](std::int64_t shard) { s.edges->compute_gradient(shard); });
 }
 
 std::int64_t PrimalDual::iterations() const { return state_->iteration; }
-std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges.active_pairs()); }
+std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges->active_pairs()); }
 std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
 double PrimalDual::primal_weight() const { return state_->metric.primal_weight(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
@@ -366,7 +377,9 @@ std::vector<double> PrimalDual::weights() const {
     return compact;
 }
 
-ArcMultipliers PrimalDual::multipliers() const { return state_->edges.multipliers(); }
+std::vector<std::span<const float>> PrimalDual::tables() const { return state_->edges->tables(); }
+double PrimalDual::unit() const { return state_->unit; }
+ArcMultipliers PrimalDual::multipliers() const { return state_->edges->multipliers(); }
 
 std::vector<float> PrimalDual::labels() const {
     const State& s = *state_;

@@ -29,6 +29,8 @@ struct PrimalDualSettings {
     int screening_interval = 5;   // iterations between gradients of the inactive pairs
     int sweeps = 10;              // coordinate sweeps of the pairwise weight step
     bool diagonal = false;        // weights move in a diagonal metric, for comparison
+    bool one_label = false;       // labels on the simplex, tables on edges: the relaxed one-hot problem
+    bool spare = true;            // its tables leave out pairs that cannot have weight, where signs allow it
 };
 
 // Everything an iteration depends on, so that a run goes on from it as if it had never stopped, bit for bit.
@@ -63,7 +65,11 @@ class PrimalDual {
     std::int64_t iterations() const;
     std::vector<double> weights() const;  // compact, inside the box, zeros exact
     std::vector<float> labels() const;    // (N, K) z~ in [0,1]
-    ArcMultipliers multipliers() const;   // d1, d2 of the active pairs, valid until the next advance()
+    // Valid until the next advance(): d1, d2 of the active pairs (one_label: of each label, by which weights over
+    // unit() are reparametrised) and m.
+    ArcMultipliers multipliers() const;
+    std::vector<std::span<const float>> tables() const;
+    double unit() const;
     std::int64_t active_pairs() const;
     std::int64_t safe_since() const;  // iteration at which the monitor set damping = 1; -1 if never
     double primal_weight() const;     // current s0

@@ -1,0 +1,97 @@
+// The LP-relaxed one-hot problem: bounds from the messages of the primal-dual iteration, planes of its tables.
+#include <memory>
+
+#include "gapcut/learn/primal_dual.hpp"
+#include "gapcut/learn/table_dual.hpp"
+#include "gapcut/oracle/reparametrised.hpp"
+#include "infer_calls.hpp"
+#include "oracle_calls.hpp"
+#include "topics.hpp"
+
+namespace gapcut::bindings {
+namespace {
+
+// One-hot inference that starts from the messages of an iteration: only their bound, or TRW-S from there.
+struct MessageBounds {
+    std::shared_ptr<StartMessages> start = std::make_shared<StartMessages>();
+    Labeler quick, thorough;
+
+    MessageBounds(const Problem& p, int threads, int max_sweeps, double tolerance, int patience, double least_progress)
+        : quick(maximiser(p, message_settings(0, tolerance, patience, least_progress, "breadth-first")), threads),
+          thorough(maximiser(p, message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first")),
+                   threads) {}
+
+    OneHotMaximiser maximiser(const Problem& p, const infer::TrwsSettings& settings) {
+        return OneHotMaximiser(p, [settings, s = start] { return make_reparametrised_solver(settings, s); });
+    }
+
+    void set(const PrimalDual* state) {
+        *start = {};
+        if (state != nullptr) *start = {state->multipliers(), state->unit()};
+    }
+};
+
+using Tables = std::optional<In2<float>>;
+
+std::vector<std::span<const float>> spans(const Problem& p, const In2<float>& tables) {
+    const auto pairs = static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels);
+    if (tables.shape(0) != pairs || static_cast<std::int64_t>(tables.shape(1)) != p.edges.rows())
+        throw std::invalid_argument("tables must be (label pairs, edges)");
+    for (std::size_t i = 0; i < tables.size(); ++i)
+        if (!(tables.data()[i] >= 0.0F && tables.data()[i] <= 1.0F))
+            throw std::invalid_argument("tables must lie in [0, 1]");
+    std::vector<std::span<const float>> rows;
+    for (std::size_t pair = 0; pair < pairs; ++pair)
+        rows.emplace_back(tables.data() + pair * tables.shape(1), tables.shape(1));
+    return rows;
+}
+
+}  // namespace
+
+void bind_lp_relaxed(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<MessageBounds>(m, "MessageBounds", "One-hot bounds that start from the messages of an iteration.")
+        .def(nb::init<const Problem&, int, int, double, int, double>(), "problem"_a, "threads"_a, "max_sweeps"_a,
+             "tolerance"_a, "patience"_a, "least_progress"_a, nb::keep_alive<1, 2>())
+        .def(
+            "total",
+            [](MessageBounds& self, const In1<double>& weights, const PrimalDual* state, bool sweeps,
+               std::optional<double> seconds) {
+                self.set(state);
+                return totals(seconds, [&](const StopTest& stop) {
+                    return (sweeps ? self.thorough : self.quick).total(span(weights), stop);
+                });
+            },
+            "weights"_a, "state"_a.none(), "sweeps"_a, "seconds"_a.none() = nb::none(),
+            "Mean plane (dim,), mean loss and mean bound over all graphs, of the messages alone or after TRW-S sweeps "
+            "that start from them; without a state from zero.")
+        .def(
+            "evaluate",
+            [](MessageBounds& self, const In1<double>& weights, const In1<std::int32_t>& graphs,
+               const PrimalDual* state, std::optional<double> seconds) {
+                self.set(state);
+                return evaluate(self.thorough, weights, graphs, seconds);
+            },
+            "weights"_a, "graphs"_a, "state"_a.none(), "seconds"_a.none() = nb::none(),
+            "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.");
+    m.def(
+        "table_plane",
+        [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
+           std::optional<double> seconds) {
+            if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() ||
+                static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
+                throw std::invalid_argument("relaxed labels must be (nodes, labels)");
+            for (std::size_t i = 0; i < z.size(); ++i)
+                if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F))
+                    throw std::invalid_argument("relaxed labels must lie in [0, 1]");
+            const auto rows = spans(p, tables);
+            RelaxedPlane found = until(seconds, [&](const StopTest& stop) {
+                return table_plane(p, {z.data(), z.size()}, rows, threads, stop);
+            });
+            return nb::make_tuple(to_array(std::move(found.plane)), found.loss);
+        },
+        "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+        "Mean plane (dim,) and mean loss of labels (N, K) on the simplex and tables (K K, M), made feasible.");
+}
+
+}  // namespace gapcut::bindings

@@ -1,0 +1,25 @@
+// Dual points of the LP-relaxed one-hot problem (mathematics.md, Tables made feasible).
+//
+// Labels z on the simplex of every node and any tables m >= 0 give a point of the local polytope: rows of m that are
+// above z at the tail are scaled down to it, columns alike, and the product of what is then missing in rows and columns
+// is added. Its plane
+//     h = Psi(x, y) - Psi(x, z, m),   d = sum_u 2 loss_u sum_{k != y_u} z_uk
+// is one of the learning problem, whatever z and m are.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gapcut/learn/relaxed_dual.hpp"
+#include "gapcut/parallel.hpp"
+#include "gapcut/problem.hpp"
+
+namespace gapcut {
+
+// z: (N, K) row-major, entries >= 0, not all zero at a node; each node's are divided by their sum. tables: (M,) of each
+// label pair, entries >= 0; zeros where the span is empty. Means over graphs. The same bits for any number of threads.
+RelaxedPlane table_plane(const Problem& problem, std::span<const float> z,
+                         std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
+
+}  // namespace gapcut

@@ -1,0 +1,136 @@
+#include "gapcut/learn/table_dual.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "gapcut/linear/vectors.hpp"
+
+namespace gapcut {
+namespace {
+
+constexpr std::int64_t kShards = 16;
+
+// One table at a time.
+class Feasible {
+  public:
+    explicit Feasible(int labels) : K_(labels), m_(labels * labels), sum_(labels), left_(labels), below_(labels) {}
+
+    std::vector<double>& table() { return m_; }
+
+    // m moved into the polytope of tables with these rows and columns (Altschuler, Weed, Rigollet 2017, algorithm 2).
+    void make(const double* tail, const double* head) {
+        for (int k = 0; k < K_; ++k) {
+            double sum = 0.0;
+            for (int l = 0; l < K_; ++l) sum += m_[k * K_ + l];
+            if (sum <= tail[k]) continue;
+            for (int l = 0; l < K_; ++l) m_[k * K_ + l] *= tail[k] / sum;
+        }
+        sum_columns();
+        for (int l = 0; l < K_; ++l) {
+            if (sum_[l] <= head[l]) continue;
+            for (int k = 0; k < K_; ++k) m_[k * K_ + l] *= head[l] / sum_[l];
+        }
+        sum_columns();
+        double in_rows = 0.0, in_columns = 0.0;
+        for (int k = 0; k < K_; ++k) {
+            double sum = 0.0;
+            for (int l = 0; l < K_; ++l) sum += m_[k * K_ + l];
+            in_rows += left_[k] = std::max(0.0, tail[k] - sum);
+            in_columns += below_[k] = std::max(0.0, head[k] - sum_[k]);
+        }
+        const double missing = std::max(in_rows, in_columns);
+        if (missing <= 0.0) return;
+        for (int k = 0; k < K_; ++k)
+            if (left_[k] > 0.0)
+                for (int l = 0; l < K_; ++l) m_[k * K_ + l] += left_[k] * (below_[l] / missing);
+    }
+
+  private:
+    void sum_columns() {
+        std::ranges::fill(sum_, 0.0);
+        for (int k = 0; k < K_; ++k)
+            for (int l = 0; l < K_; ++l) sum_[l] += m_[k * K_ + l];
+    }
+
+    std::int64_t K_;
+    std::vector<double> m_, sum_, left_, below_;
+};
+
+// z of every node divided by its sum.
+std::vector<double> simplex_labels(const Problem& p, std::span<const float> z) {
+    const auto K = p.n_labels;
+    std::vector<double> labels(z.begin(), z.end());
+    for (std::int64_t u = 0; u < p.nodes.rows(); ++u) {
+        double sum = 0.0;
+        for (int k = 0; k < K; ++k) sum += labels[u * K + k];
+        if (!(sum > 0.0 && std::isfinite(sum))) throw std::invalid_argument("a node has no label");
+        for (int k = 0; k < K; ++k) labels[u * K + k] /= sum;
+    }
+    return labels;
+}
+
+void add_nodes(const Problem& p, const std::vector<double>& z, std::int64_t begin, std::int64_t end, double* sum) {
+    const auto K = p.n_labels;
+    for (auto u = begin; u < end; ++u)
+        for (int k = 0; k < K; ++k) {
+            const double change = (p.labels[u] == k ? 1.0 : 0.0) - z[u * K + k];
+            if (change == 0.0) continue;
+            double* row = sum + k * p.node_dim();
+            p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += change * x; });
+        }
+}
+
+void add_edges(const Problem& p, const std::vector<double>& z, std::span<const std::span<const float>> tables,
+               std::int64_t begin, std::int64_t end, double* sum) {
+    const auto K = p.n_labels;
+    Feasible feasible(K);
+    auto& m = feasible.table();
+    for (auto e = begin; e < end; ++e) {
+        for (std::size_t pair = 0; pair < m.size(); ++pair)
+            m[pair] = tables[pair].empty() ? 0.0 : static_cast<double>(tables[pair][e]);
+        feasible.make(z.data() + p.tail[e] * K, z.data() + p.head[e] * K);
+        const auto truth = p.labels[p.tail[e]] * K + p.labels[p.head[e]];
+        for (int pair = 0; pair < K * K; ++pair) {
+            const double change = (pair == truth ? 1.0 : 0.0) - m[pair];
+            if (change == 0.0) continue;
+            double* row = sum + p.unary_size() + pair * p.edge_dim();
+            p.edges.for_row(e, [&](std::int32_t d, double x) { row[d] += change * x; });
+        }
+    }
+}
+
+}  // namespace
+
+RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<const std::span<const float>> tables,
+                         int threads, const StopTest& stop) {
+    const auto K = p.n_labels;
+    const auto N = p.nodes.rows(), M = p.edges.rows();
+    if (std::ssize(z) != N * K) throw std::invalid_argument("relaxed labels have the wrong size");
+    if (std::ssize(tables) != K * K) throw std::invalid_argument("one table entry for each label pair is needed");
+    for (const auto& table : tables)
+        if (!table.empty() && std::ssize(table) != M) throw std::invalid_argument("tables have the wrong size");
+    const auto labels = simplex_labels(p, z);
+    std::vector<std::vector<double>> part(kShards);
+    parallel_for(
+        kShards, threads,
+        [&](std::int64_t shard, int) {
+            auto& sum = part[shard];
+            sum.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
+            add_nodes(p, labels, shard * N / kShards, (shard + 1) * N / kShards, sum.data());
+            add_edges(p, labels, tables, shard * M / kShards, (shard + 1) * M / kShards, sum.data());
+        },
+        stop);
+    for (std::int64_t shard = 1; shard < kShards; ++shard)
+        add_scaled(part[0].data(), 1.0, part[shard].data(), std::ssize(part[0]));
+    const auto n = static_cast<double>(p.n_graphs());
+    RelaxedPlane result;
+    for (const auto j : p.coordinates) result.plane.push_back(part[0][j] / n);
+    for (std::int64_t u = 0; u < N; ++u)
+        for (int k = 0; k < K; ++k)
+            if (k != p.labels[u]) result.loss += 2.0 * p.loss[u] * labels[u * K + k];
+    result.loss /= n;
+    return result;
+}
+
+}  // namespace gapcut

@@ -1,0 +1,146 @@
+#include "table_phase.hpp"
+
+#include <algorithm>
+
+namespace gapcut {
+namespace {
+
+constexpr std::int64_t kEntries = 24'000;  // of tables and gains in one chunk, each
+
+}  // namespace
+
+TablePhase::TablePhase(const Problem& p, bool at_most, std::span<const std::int32_t> pairs)
+    : EdgePhase(p), at_most_(at_most) {
+    const auto K = static_cast<std::size_t>(p.n_labels);
+    const auto M = static_cast<std::size_t>(p.edges.rows());
+    in_row_.assign(K, 0);
+    in_column_.assign(K, 0);
+    d_tail_.assign(K, std::vector<float>(M, 0.0F));
+    d_head_ = d_tail_;
+    sums_.resize(kShards);
+    out_.resize(kShards);
+    for (const auto pair : pairs) {
+        m_[pair].assign(M, 0.0F);
+        ++in_row_[pair / p.n_labels];
+        ++in_column_[pair % p.n_labels];
+        list(pair);
+    }
+    for (std::size_t e = 0; e < M; ++e) {
+        auto& m = m_[p.labels[p.tail[e]] * p.n_labels + p.labels[p.head[e]]];
+        if (!m.empty()) m[e] = 1.0F;
+    }
+    chunk_ = std::clamp(kEntries / std::max<std::int64_t>(1, std::ssize(pairs)) / 16 * 16, std::int64_t{32}, kChunk);
+}
+
+void TablePhase::activate(std::int32_t, std::span<const float>) {}
+
+void TablePhase::step_messages(Shard& s, std::int64_t begin, std::int64_t n, ArcSteps steps) {
+    const auto K = problem_.n_labels;
+    const auto shard = &s - shards_.data();
+    std::vector<float>&sums = sums_[shard], &out = out_[shard];
+    sums.resize(static_cast<std::size_t>(2 * K * kStride));
+    out.resize(sums.size());
+    std::vector<const float*> m(m_.size());
+    for (std::size_t pair = 0; pair < m.size(); ++pair) m[pair] = m_[pair].empty() ? nullptr : m_[pair].data() + begin;
+    kernels().table_sums(K, n, m.data(), sums.data(), sums.data() + K * kStride, kStride);
+    const auto step = kernels().message_step[at_most_];
+    for (int k = 0; k < K; ++k) {
+        const auto row = k * kStride, column = (K + k) * kStride;
+        s.residual += static_cast<double>(step(n, steps.tau * relative_step(in_row_[k]), steps.over_relaxation,
+                                               s.z_tail.data() + row, sums.data() + row, d_tail_[k].data() + begin,
+                                               out.data() + row, s.sums.tail(k)));
+        s.residual += static_cast<double>(step(n, steps.tau * relative_step(in_column_[k]), steps.over_relaxation,
+                                               s.z_head.data() + row, sums.data() + column, d_head_[k].data() + begin,
+                                               out.data() + column, s.sums.head(k)));
+    }
+}
+
+void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
+    Shard& s = shards_[shard];
+    const auto K = problem_.n_labels;
+    s.sums.clear(problem_, s.range);
+    s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
+    s.gain.resize(active_list_.size() * kStride);
+    s.residual = 0.0;
+    s.range.for_chunks(chunk_, [&](std::int64_t begin, std::int64_t n) {
+        gather(s, begin, n, z);
+        gains(s, begin, n);
+        s.sums.start_chunk();
+        step_messages(s, begin, n, steps);
+        const float* out = out_[shard].data();
+        for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+            const auto pair = active_list_[slot];
+            s.residual += static_cast<double>(kernels().table_step(
+                n, steps.sigma, steps.over_relaxation, s.gain.data() + slot * kStride, out + pair / K * kStride,
+                out + (K + pair % K) * kStride, m_[pair].data() + begin));
+        }
+        s.sums.scatter(begin, n);
+        add_gradient(s, begin, n);
+    });
+}
+
+// Most entries are exactly zero: labels that are sure leave one in K^2.
+void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
+    if (problem_.edges.sparse()) return EdgePhase::add_gradient(s, begin, n);
+    const auto De = problem_.edge_dim();
+    std::vector<std::int32_t> at(static_cast<std::size_t>(n));
+    for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+        const float* m = m_[active_list_[slot]].data() + begin;
+        std::int64_t count = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+            at[count] = static_cast<std::int32_t>(i);
+            count += m[i] != 0.0F;
+        }
+        if (count == 0) continue;
+        s.weighted.assign(static_cast<std::size_t>(4 * width_), 0.0F);
+        kernels().add_listed_rows(count, at.data(), m, width_, rows_.data() + begin * width_, s.weighted.data());
+        for (std::int64_t d = 0; d < De; ++d) s.gradient[slot * De + d] += static_cast<double>(s.weighted[d]);
+    }
+}
+
+// Pairs without a table have no weights to learn.
+void TablePhase::compute_inactive_gradient(std::int64_t shard, std::span<const float>) {
+    shards_[shard].inactive.assign(active_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
+}
+
+std::size_t TablePhase::saved_size(std::size_t pairs) const {
+    return (pairs + 2 * d_tail_.size()) * static_cast<std::size_t>(problem_.edges.rows());
+}
+
+std::vector<float> TablePhase::save() const {
+    std::vector<float> saved(saved_size(active_list_.size()));
+    auto at = saved.begin();
+    for (const auto pair : active_list_) at = std::ranges::copy(m_[pair], at).out;
+    for (const auto* d : {&d_tail_, &d_head_})
+        for (const auto& of_label : *d) at = std::ranges::copy(of_label, at).out;
+    return saved;
+}
+
+void TablePhase::load(std::span<const std::int32_t> pairs, std::span<const float> saved) {
+    if (!std::ranges::equal(pairs, active_list_)) throw std::invalid_argument("the snapshot is of another problem");
+    const auto M = problem_.edges.rows();
+    const float* at = saved.data();
+    const auto take = [&](std::vector<float>& to) {
+        to.assign(at, at + M);
+        at += M;
+    };
+    for (const auto pair : active_list_) take(m_[pair]);
+    for (auto* d : {&d_tail_, &d_head_})
+        for (auto& of_label : *d) take(of_label);
+}
+
+ArcMultipliers TablePhase::multipliers() const {
+    return {{d_tail_.begin(), d_tail_.end()}, {d_head_.begin(), d_head_.end()}};
+}
+
+double TablePhase::multiplier_norm(const Shard& s) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < d_tail_.size(); ++k)
+        s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
+            sum += static_cast<double>(kernels().square(n, d_tail_[k].data() + begin) / relative_step(in_row_[k]) +
+                                       kernels().square(n, d_head_[k].data() + begin) / relative_step(in_column_[k]));
+        });
+    return sum;
+}
+
+}  // namespace gapcut
