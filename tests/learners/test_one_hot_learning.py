@@ -205,8 +205,8 @@ def test_every_sensible_pair_runs(learner, oracle):
     assert len(svm.predict(_words(2, False))) == 2
 
 
-@pytest.mark.parametrize("oracle", [name for name in NAMES if name != "cut"])
-def test_primal_dual_goes_with_the_cut_only(oracle):
+@pytest.mark.parametrize("oracle", [name for name in NAMES if not KINDS[name].relaxation])
+def test_primal_dual_needs_a_relaxation(oracle):
     with pytest.raises(ValueError, match=f"learner='primal-dual' is not compatible with oracle='{oracle}'"):
         StructuredSVM(learner="primal-dual", oracle=oracle).fit(_words(2, False))
 

@@ -12,6 +12,7 @@ from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
 from gapcut.learners.primal_dual import Steps
 from gapcut.oracles import CutOracle
+from gapcut.oracles.base import RelaxedLabels
 from gapcut.problem import learning_problem
 from optimum import enumerated_optimum, objective
 from tiny import TinyGraph, all_labelings, joint_feature_map, node_loss, one_hot, tiny_problem
@@ -136,14 +137,17 @@ def test_a_mixture_of_dual_points_proves_no_less_than_either():
         steps = Steps(PrimalDual(), problem, session.oracle)
         truth = one_hot(np.concatenate(labels), problem.n_labels)
         one, two = (
-            steps.prove_lower(session, (0.9 * truth + 0.1 * rng.random(truth.shape)).astype(np.float32))
+            steps.prove_lower(
+                session, RelaxedLabels((0.9 * truth + 0.1 * rng.random(truth.shape)).astype(np.float32))
+            )
             for _ in range(2)
         )
         mixture = steps._mixture(one, two, None)
-        mixed += not (np.array_equal(mixture, one.labels) or np.array_equal(mixture, two.labels))
+        ends = one.relaxed.labels, two.relaxed.labels
+        mixed += not any(np.array_equal(mixture, end) for end in ends)
         assert mixture.min() >= 0.0
         assert mixture.max() <= 1.0
-        value = steps.prove_lower(session, mixture).value
+        value = steps.prove_lower(session, RelaxedLabels(mixture)).value
         assert value >= max(one.value, two.value) - 1e-5 * (1.0 + abs(value))
     assert mixed >= 5
 

@@ -28,6 +28,7 @@ class EdgePhase {
     virtual bool needed(std::int32_t pair) const = 0;  // whether an active pair must stay, also without weights
     // How many times more a node's label is pulled at by each edge than by one multiplier.
     virtual double crowding(int label) const = 0;
+    virtual void set_damping(double) {}  // for multipliers of many entries, as the labels' steps are damped
     const std::vector<std::int32_t>& active_pairs() const { return active_list_; }
 
     // Sets the weights that gain B is made of: (K * K, De), only active pairs are read.

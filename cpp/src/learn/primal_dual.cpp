@@ -173,6 +173,7 @@ struct PrimalDual::State {
     }
 
     void refresh_metric() {
+        edges->set_damping(damping);
         metric.update(kappa, c);
         nodes.set_sigma(metric);
         metric_changed = iteration;

@@ -2,6 +2,7 @@
 // tail and whose columns to those of the head, and one multiplier d for each row and column.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,6 +21,7 @@ class TablePhase final : public EdgePhase {
     void deactivate(std::int32_t) override {}
     bool needed(std::int32_t) const override { return true; }
     double crowding(int) const override { return 1.0; }
+    void set_damping(double damping) override { damping_ = static_cast<float>(damping); }
     void step(std::int64_t shard, ArcSteps steps, std::span<const float> z) override;
     void compute_inactive_gradient(std::int64_t shard, std::span<const float> z) override;
     std::size_t saved_size(std::size_t pairs) const override;
@@ -32,9 +34,12 @@ class TablePhase final : public EdgePhase {
     void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const override;
     double multiplier_norm(const Shard& s) const override;
     // Step of the d of a label, over that of a multiplier of one pair.
-    float relative_step(std::int64_t entries) const { return 2.0F / static_cast<float>(1 + entries); }
+    float relative_step(std::int64_t entries) const {
+        return 2.0F / (1.0F + std::max(1.0F, damping_ * static_cast<float>(entries)));
+    }
 
     bool at_most_;
+    float damping_ = 1.0F;
     std::int64_t chunk_;                               // edges at a time, so that their tables stay in the cache
     std::vector<std::vector<float>> d_tail_, d_head_;  // (M,) of each label
     std::vector<std::int64_t> in_row_, in_column_;     // pairs in use

@@ -18,7 +18,7 @@ from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStar
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
 from gapcut.learners.cutting_plane import WorkingSet, one_pass
 from gapcut.learners.qp import PlaneProgram, qp_solver
-from gapcut.oracles.base import Oracle
+from gapcut.oracles.base import Oracle, RelaxedLabels
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -30,9 +30,6 @@ GROWTH = 1.4
 
 REPAIR_COST = 40
 """Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
-
-CUT_WITHIN = 1.25
-"""Gap, in targets, within which the oracle is asked for a better upper end than the multipliers prove."""
 
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
@@ -194,9 +191,9 @@ class CertificateSchedule:
 
 @dataclass(frozen=True)
 class RelaxedPoint:
-    """Relaxed ``labels`` (N, K), the mean ``plane`` (dim,) and ``loss`` they give, and the dual ``value`` of both."""
+    """Relaxed labels, the mean ``plane`` (dim,) and ``loss`` they give, and the dual ``value`` of both."""
 
-    labels: NDArray[np.float32]
+    relaxed: RelaxedLabels
     plane: FloatArray
     loss: float
     value: float
@@ -278,7 +275,7 @@ class Steps:
         bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
         now = self.state.iterations - schedule.start
         weights, labels = self.state.weights(), self.relaxation.labels()
-        if self.out_of_range or not (np.isfinite(weights).all() and np.isfinite(labels).all()):
+        if self.out_of_range or not (np.isfinite(weights).all() and labels.finite):
             self.out_of_range = True  # features too large for single precision: the planes go on
             return
         weights = self.problem.clamp(weights)
@@ -300,41 +297,41 @@ class Steps:
         if self.settings.always_cut:
             return True
         largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
-        return target < gap <= CUT_WITHIN * target and largest * self.state.active_pairs <= CUT_ARCS
+        return target < gap <= self.relaxation.closer_within * target and largest * self.state.active_pairs <= CUT_ARCS
 
     def prove_upper(self, session: Session, weights: FloatArray) -> None:
         """The upper end from the oracle, started from the multipliers."""
         total = self.relaxation.total(weights, session.clock.left)
         session.calls += self.problem.n_graphs
-        session.offer_primal(weights, total)
+        session.bounds.offer_primal(weights, total.slack(weights, session.oracle.exact))
         self.working_set.add(total.plane, total.loss)
 
-    def prove_lower(self, session: Session, labels: NDArray[np.float32]) -> RelaxedPoint:
+    def prove_lower(self, session: Session, labels: RelaxedLabels) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
         C = self.problem.C
         plane, loss = self.relaxation.plane(labels, session.clock.left)
         self.working_set.add(plane, loss)
-        session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs)
+        session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs + self.relaxation.roundings)
         point = RelaxedPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)))
         if self.best is None or point.value > self.best.value:
             self.best = point
         return point
 
     def _repair_pays(self, session: Session, gap: float, wait: float) -> bool:
-        if not self.settings.repair or wait < REPAIR_COST:
+        if not (self.settings.repair and self.relaxation.repairs) or wait < REPAIR_COST:
             return False
         upper, target = session.bounds.upper, session.limits.gap
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
         due = self.state.iterations - self.schedule.start >= self.schedule.repair_due
         return gap < 18.0 * target or settled or due
 
-    def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
+    def _repair(self, session: Session, labels: RelaxedLabels, now: int) -> float:
         """Repairs the labels; where that is not enough, once more a mixture of them and the best so far: the errors of
         both are of one kind but not the same, and D is concave. Returns the iterations until repaired labels should
         meet the target.
         """
         before, schedule, target = self.best, self.schedule, session.limits.gap
-        repaired = self.prove_lower(session, self._repaired(session, labels))
+        repaired = self.prove_lower(session, self._repaired(session, labels.labels))
         if before is not None and not session.target_met:
             mixture = self._mixture(before, repaired, session.clock.left)
             self.prove_lower(session, self._repaired(session, mixture))
@@ -346,11 +343,13 @@ class Steps:
             schedule.repair_due = min(schedule.repair_due, later)
         return predicted
 
-    def _repaired(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _repaired(self, session: Session, labels: NDArray[np.float32]) -> RelaxedLabels:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
         sweeps = self.settings.repair_sweeps
-        return self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        return RelaxedLabels(
+            self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        )
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""
@@ -360,15 +359,17 @@ class Steps:
         solved = qp_solver("dual").solve(program, tolerance=1e-6, time_left=left)
         mass = solved.alpha / problem.C
         if mass.sum() < 0.5:  # the true labels would prove more than both
-            return (one if one.value > two.value else two).labels
+            return (one if one.value > two.value else two).relaxed.labels
         first = np.float32(mass[0] / mass.sum())
-        return np.clip(first * one.labels + (1 - first) * two.labels, 0.0, 1.0)
+        return np.clip(first * one.relaxed.labels + (1 - first) * two.relaxed.labels, 0.0, 1.0)
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arrays and plain numbers from which :meth:`resume` goes on."""
         arrays = dict(self.state.snapshot())
         if self.best is not None:
-            arrays["best_labels"] = self.best.labels
+            arrays["best_labels"] = self.best.relaxed.labels
+            if self.best.relaxed.tables is not None:
+                arrays["best_tables"] = self.best.relaxed.tables
         return arrays, asdict(self.schedule)
 
     def resume(self, session: Session, file: Checkpoint) -> None:
@@ -379,6 +380,7 @@ class Steps:
         arrays, numbers = file.read(session)
         try:
             weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
+            tables = arrays.pop("best_tables", None)
             self.state.restore(arrays)
             self.schedule = CertificateSchedule(**numbers)
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
@@ -387,6 +389,6 @@ class Steps:
             self.prove_upper(session, self.problem.clamp(weights))
             session.calls = calls
             if labels is not None:
-                self.prove_lower(session, labels)
+                self.prove_lower(session, RelaxedLabels(labels, tables))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedCheckpoint.because(file.path, error) from None

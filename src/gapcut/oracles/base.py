@@ -81,39 +81,59 @@ def mean_bound(total: float, count: int) -> float:
     return _core.mean_above(total, count)
 
 
-class Relaxation:
-    """The convex relaxation of all inner maxima that an oracle solves exactly: with it, learning is one saddle-point
-    problem in the weights, the relaxed labels (and label pairs) and the multipliers of their coupling.
+@dataclass(frozen=True)
+class RelaxedLabels:
+    """A point of a relaxation: ``labels`` (N, K) in [0, 1], and ``tables`` (K K, M), the shares of label pairs on every
+    edge, where these are not functions of the labels."""
+
+    labels: NDArray[np.float32]
+    tables: NDArray[np.float32] | None = None
+
+    @property
+    def finite(self) -> bool:
+        return bool(
+            np.isfinite(self.labels).all() and (self.tables is None or np.isfinite(self.tables).all())
+        )
+
+
+class Relaxation(ABC):
+    """A convex relaxation of all inner maxima: with it, learning is one saddle-point problem in the weights, the
+    relaxed labels (and label pairs) and the multipliers of their coupling.
 
     ``state`` holds the iterates of a first-order method. It proves nothing; :meth:`slack` and :meth:`plane` do, and
     both hold whatever the iterates are.
     """
 
-    def __init__(
-        self, oracle: Oracle, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int
-    ) -> None:
-        self._oracle, self._core, self._threads = oracle, problem.core, n_threads
-        box = problem.core, problem.lower, problem.upper
-        self.state = _core.PrimalDual(*box, problem.C, settings, n_threads)
-        self._repair = _core.Repair(*box, n_threads)
+    repairs: bool = False
+    """Whether :meth:`repair` is there."""
 
-    def labels(self) -> NDArray[np.float32]:
-        """(N, K) the relaxed labels, in [0, 1]."""
-        return self.state.labels(self._core)
+    closer_within: float = 1.25
+    """Gap, in targets, within which :meth:`total` is asked for a better upper end than :meth:`slack` proves."""
 
+    roundings: int = 0
+    """On the way from a point to one inside the relaxation, beyond those of its plane."""
+
+    def __init__(self, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int) -> None:
+        self._core, self._threads = problem.core, n_threads
+        self.state = _core.PrimalDual(
+            problem.core, problem.lower, problem.upper, problem.C, settings, n_threads
+        )
+
+    def labels(self) -> RelaxedLabels:
+        """The relaxed labels reached, and label pairs where they are variables."""
+        return RelaxedLabels(self.state.labels(self._core))
+
+    @abstractmethod
     def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
-        """Bound of the mean slack at ``w`` from the multipliers, in one pass over the arcs."""
-        bound, rounding = self.state.slack_bound(self._core, w, self._threads, time_left)
-        return SlackBound(bound, bound, rounding)
+        """Bound of the mean slack at ``w`` from the multipliers, in one pass over the edges."""
 
+    @abstractmethod
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """The oracle's own pass at ``w``, started from the multipliers; its value does not depend on them."""
-        return self._oracle.total(w, time_left, self.state)
+        """A closer bound at ``w``, started from the multipliers, and a plane."""
 
-    def plane(self, labels: NDArray[np.float32], time_left: float | None = None) -> tuple[FloatArray, float]:
-        """Mean plane (dim,) and mean loss of relaxed labels: the average over their threshold labelings."""
-        plane, loss = _core.relaxed_plane(self._core, labels, self._threads, time_left)
-        return plane, loss
+    @abstractmethod
+    def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
+        """Mean plane (dim,) and mean loss of a point."""
 
     def repair(
         self,
@@ -125,7 +145,7 @@ class Relaxation:
         time_left: float | None,
     ) -> NDArray[np.float32]:
         """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``."""
-        return self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
+        raise NotImplementedError
 
 
 class Oracle(ABC):

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, Relaxation, contiguous
+from gapcut.oracles.base import (
+    NativeOracle,
+    OracleTotal,
+    ProblemName,
+    Relaxation,
+    RelaxedLabels,
+    SlackBound,
+    contiguous,
+)
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -47,7 +56,7 @@ class CutOracle(NativeOracle):
 
     def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
-        return Relaxation(self, self._problem, settings, n_threads)
+        return CutRelaxation(self, self._problem, settings, n_threads)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
@@ -62,3 +71,41 @@ class CutOracle(NativeOracle):
         """The min cuts that one graph takes at ``w``, side by side: ``excess`` (n,) (positive: from the source),
         ``arcs`` (m, 2), capacities ``forward`` (m,) and ``backward`` (m,). Input for a comparison of max-flow codes."""
         return self._cuts.core_network(contiguous(w), graph)
+
+
+class CutRelaxation(Relaxation):
+    """Labels in [0, 1], label pairs at most either of their labels: tight, so the oracle's own bounds hold for it."""
+
+    repairs = True
+
+    def __init__(
+        self, oracle: CutOracle, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int
+    ) -> None:
+        super().__init__(problem, settings, n_threads)
+        self._oracle = oracle
+        self._repair = _core.Repair(problem.core, problem.lower, problem.upper, n_threads)
+
+    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
+        """The best split of every arc near the multipliers."""
+        bound, rounding = self.state.slack_bound(self._core, w, self._threads, time_left)
+        return SlackBound(bound, bound, rounding)
+
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """The cut; its value does not depend on the multipliers."""
+        return self._oracle.total(w, time_left, self.state)
+
+    def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
+        """The average over the threshold labelings."""
+        plane, loss = _core.relaxed_plane(self._core, point.labels, self._threads, time_left)
+        return plane, loss
+
+    def repair(
+        self,
+        labels: NDArray[np.float32],
+        C: float,
+        sweeps: int,
+        least_gain: float,
+        seed: int,
+        time_left: float | None,
+    ) -> NDArray[np.float32]:
+        return self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)

@@ -68,7 +68,7 @@ KINDS: Mapping[str, OracleKind] = MappingProxyType(
         "tree": OracleKind(lambda p, t, _: TreeOracle(p, t), "one-hot"),
         "trws": OracleKind(lambda p, t, _: TrwsOracle(p, t), "one-hot"),
         "ilp": _method("ilp", proven=True, exact=True),
-        "lp": OracleKind(lambda p, t, _: LpOracle(p, t), "LP-relaxed one-hot"),
+        "lp": OracleKind(lambda p, t, _: LpOracle(p, t), "LP-relaxed one-hot", relaxation=True),
         "qpbo": _roof("product"),
         "qpbo-rounded": _roof("score"),
         "qpbo-rounded-energy": _roof("energy"),

@@ -7,9 +7,11 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from gapcut import _core
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import ProblemName
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
+from gapcut.oracles.lp_relaxation import LpRelaxation
 from gapcut.typing import FloatArray
 
 
@@ -19,7 +21,7 @@ class LpOracle(LoopedOracle):
     Solved by HiGHS, which knows only tolerances; so both ends are made anew: the marginals are moved into the
     polytope, and the bound comes from reparametrising the energy with the multipliers, which is valid
     whatever they are (Werner 2007). Certifies the LP-relaxed problem; the upper end also holds for the one-hot
-    one. Slow: V K + E K^2 variables a graph.
+    one. Slow: V K + E K^2 variables a graph. First-order learning uses the same polytope without this solver.
     """
 
     solves: ProblemName = "LP-relaxed one-hot"
@@ -33,6 +35,10 @@ class LpOracle(LoopedOracle):
         terms = energy.unary.size + energy.tables.size + len(energy.edges) + 16
         rounding = energy.rounding + terms * np.finfo(np.float64).eps * magnitude
         return Answer(plane, loss, math.nextafter(slack + rounding, math.inf))
+
+    def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> LpRelaxation:
+        """Labels on the simplex and tables on edges. Graphs must have no cliques."""
+        return LpRelaxation(self._problem, settings, n_threads)
 
 
 Messages = tuple[FloatArray, FloatArray]

@@ -1,0 +1,61 @@
+"""The local polytope as a relaxation for first-order steps."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gapcut import _core
+from gapcut.oracles.base import OraclePlanes, OracleTotal, Relaxation, RelaxedLabels, SlackBound, contiguous
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray, Int32Array
+
+SWEEPS: Final = 8
+"""Of TRW-S at most, started from the multipliers."""
+
+SMALLER_STEPS: Final = 0.5, 0.8
+"""Of the settings for the relaxed binary problem: the first ratio of dual to primal steps, and what is aimed at. Small
+ratios are better here: what an iterate proves suffers most from tables that do not fit the labels yet."""
+
+
+class LpRelaxation(Relaxation):
+    """Labels on the simplex at every node, tables on every edge whose rows and columns add up to them
+    (docs/mathematics.md, Saddle problem of one label a node).
+
+    Upper ends come from the multipliers: they reparametrise the energy, and TRW-S raises the bound from there. Lower
+    ends come from tables made feasible.
+    """
+
+    closer_within = 3.0
+
+    def __init__(self, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int) -> None:
+        settings.one_label = True
+        settings.primal_weight *= SMALLER_STEPS[0]
+        settings.rebalance *= SMALLER_STEPS[1]
+        super().__init__(problem, settings, n_threads)
+        self.roundings = 32 * problem.n_labels + 128
+        self._bounds = _core.MessageBounds(problem.core, n_threads, SWEEPS, 1e-6, 4, 1e-2)
+
+    def labels(self) -> RelaxedLabels:
+        return RelaxedLabels(self.state.labels(self._core), self.state.tables(self._core))
+
+    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
+        """The maxima of all terms after the multipliers moved scores between them; nothing to decide for one label."""
+        if self._core.n_labels == 1:
+            return SlackBound(0.0, 0.0)
+        _, _, bound = self._bounds.total(contiguous(w), self.state, False, time_left)
+        return SlackBound(bound, bound)
+
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """The same after sweeps of TRW-S, and the plane of its labelings."""
+        return OracleTotal(*self._bounds.total(contiguous(w), self.state, True, time_left))
+
+    def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
+        """Of the labels, divided by their sums, and the tables made feasible for them."""
+        if point.tables is None:
+            raise ValueError("the tables are missing")
+        plane, loss = _core.table_plane(self._core, point.labels, point.tables, self._threads, time_left)
+        return plane, loss
+
+    def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
+        """Planes of labelings, and bounds, of some graphs, as :meth:`total` finds them."""
+        return OraclePlanes(*self._bounds.evaluate(contiguous(w), graphs, self.state, time_left))

@@ -1,0 +1,199 @@
+"""Primal-dual learning of the LP-relaxed one-hot problem: its proofs against an interior point and enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from brute_oracle import enumerated_optimum
+from gapcut import Graph, StructuredSVM, _core
+from gapcut.learners import Limits, PrimalDual
+from gapcut.oracles.lp import LpOracle
+from gapcut.problem import learning_problem
+from lp_relaxed import lp_relaxed_optimum
+from one_hot import all_one_hot_planes, tiny_one_hot
+from tiny import TinyGraph, joint_feature_map, node_loss, one_hot
+
+TRADE_OFFS = [1e-3, 0.1, 1.0, 10.0, 100.0]
+
+
+def solve(problem, gap=1e-2, passes=60, **settings):
+    return PrimalDual(**settings).run(problem, LpOracle(problem), Limits(gap=gap, max_passes=passes))
+
+
+def check(rng, C, free):
+    """One random problem; whether it was certified."""
+    problem, graphs, labels = tiny_one_hot(rng, int(rng.integers(1, 4)), free=free, C=C, most=60)
+    result = solve(problem)
+    best, weights = lp_relaxed_optimum(problem, graphs, labels)
+    slip = 1e-6 * (1.0 + abs(best))
+    certificate = result.certificate
+    assert certificate.problem == "LP-relaxed one-hot"
+    assert certificate.lower <= best + slip
+    assert best - slip <= certificate.upper
+    assert (problem.clamp(result.weights) == result.weights).all()
+    low, high = enumerated_optimum(problem, all_one_hot_planes(problem, graphs, labels))
+    assert low <= certificate.upper
+    return certificate.status == "certified"
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("C", TRADE_OFFS)
+def test_brackets_the_optimum_and_certifies(C, free):
+    rng = np.random.default_rng(int(np.log10(C) * 10) + 100 + free)
+    assert sum(check(rng, C, free) for _ in range(15)) >= 14
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_brackets_the_optimum_of_many_problems(seed):
+    rng = np.random.default_rng(1000 + seed)
+    certified = sum(check(rng, float(rng.choice(TRADE_OFFS)), bool(rng.integers(2))) for _ in range(100))
+    assert certified >= 95
+
+
+def random_point(rng, problem):
+    """Labels off the simplex by rounding, and any tables: sparse ones, empty ones, close ones."""
+    core, K = problem.core, problem.n_labels
+    z = rng.random((int(core.node_offset[-1]), K)) * (rng.random((int(core.node_offset[-1]), K)) < 0.7)
+    z[z.sum(axis=1) == 0.0, 0] = 1.0
+    z /= z.sum(axis=1, keepdims=True)
+    m = z[core.tail][:, :, None] * z[core.head][:, None, :]
+    m = m * rng.random(m.shape) ** rng.choice([0.0, 0.1, 3.0]) * (rng.random(m.shape) < rng.choice([0.3, 1.0]))
+    return z.astype(np.float32), np.ascontiguousarray(m.reshape(len(m), K * K).T, dtype=np.float32)
+
+
+def test_tables_are_made_feasible():
+    """Plane and loss are those of labels and tables in the polytope: linear in both, so probed coordinate by coordinate
+    with one edge."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        K = int(rng.integers(1, 5))
+        graph = TinyGraph(np.eye(2), np.array([[0, 1]]), np.ones((1, 1)))
+        y = rng.integers(K, size=2)
+        lower = np.full(2 * K + K * K, -np.inf)
+        problem = learning_problem([graph], [y], n_labels=K, C=1.0, loss_scale=1.0, lower=lower)
+        z, m = random_point(rng, problem)
+        plane, loss = _core.table_plane(problem.core, z, m, 1)
+        reached = joint_feature_map(graph, one_hot(y, K)) - np.asarray(plane)
+        labels, table = reached[: 2 * K].reshape(K, 2).T, reached[2 * K :].reshape(K, K)
+        assert labels == pytest.approx(z, abs=1e-6)
+        assert labels.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+        assert table.min() >= -1e-14
+        assert table.sum(axis=1) == pytest.approx(labels[0], abs=1e-12)
+        assert table.sum(axis=0) == pytest.approx(labels[1], abs=1e-12)
+        truth = one_hot(y, K)
+        assert loss == pytest.approx((np.abs(labels - truth) * node_loss(graph, y, 1.0)[:, None]).sum())
+
+
+def test_any_point_is_below_the_optimum_and_any_messages_bound_the_slack():
+    rng = np.random.default_rng(4)
+    for round_ in range(60):
+        problem, graphs, labels = tiny_one_hot(rng, 2, free=bool(round_ % 2), C=3.0, most=60)
+        best, _ = lp_relaxed_optimum(problem, graphs, labels)
+        plane, loss = _core.table_plane(problem.core, *random_point(rng, problem), 1)
+        dual = problem.C * loss - problem.conjugate(problem.C * np.asarray(plane))
+        assert dual <= best + 1e-6 * (1.0 + abs(best))
+        relaxation = LpOracle(problem).relaxation(PrimalDual().native(), 1)
+        relaxation.state.advance(int(rng.choice([1, 7, 60])))
+        exact = LpOracle(problem)
+        for w in (relaxation.state.weights(), rng.normal(size=problem.dim) * 3.0):
+            w = problem.clamp(w)
+            true = exact.total(w)
+            slack = true.violation(w)
+            messages, swept = relaxation.slack(w).bound, relaxation.total(w).bound
+            assert slack <= messages * (1 + 1e-9) + 1e-9
+            assert slack <= swept * (1 + 1e-9) + 1e-9
+            assert swept <= messages * (1 + 1e-12) + 1e-12
+
+
+def test_same_bits_for_any_number_of_threads():
+    rng = np.random.default_rng(5)
+    for free in (True, False):
+        problem, *_ = tiny_one_hot(rng, 30, free=free, C=10.0)
+        one, *others = [solve(problem, 1e-3, n_threads=t) for t in (1, 1, 2, 3)]
+        for other in others:
+            assert np.array_equal(one.weights, other.weights)
+            assert one.certificate == other.certificate
+
+
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path):
+    problem, *_ = tiny_one_hot(np.random.default_rng(6), 20, C=100.0)
+    whole = solve(problem, 1e-3)
+    assert whole.certificate.status == "certified"
+    assert whole.certificate.passes > 2
+    for stop in range(1, whole.certificate.passes, 2):
+        path = tmp_path / f"{stop}.checkpoint"
+        part = solve(problem, 1e-3, stop, checkpoint=path)
+        assert part.certificate.status == "stopped"
+        rest = solve(problem, 1e-3, checkpoint=path, n_threads=2)
+        assert not path.exists()
+        assert np.array_equal(rest.weights, whole.weights)
+        assert rest.certificate == whole.certificate
+
+
+def test_boxes_frozen_and_bounded_weights():
+    rng = np.random.default_rng(7)
+    for round_ in range(20):
+        problem, graphs, labels = tiny_one_hot(rng, 2, C=5.0, most=60)
+        core = problem.core
+        lower, upper = np.full(core.full_dim, -np.inf), np.full(core.full_dim, np.inf)
+        lower[rng.random(core.full_dim) < 0.4] = 0.0
+        frozen = rng.random(core.full_dim) < 0.3
+        lower[frozen] = upper[frozen] = rng.normal(size=frozen.sum())
+        boxed = learning_problem(
+            graphs,
+            labels,
+            n_labels=core.n_labels,
+            C=5.0,
+            loss_scale=problem.loss_scale,
+            lower=lower,
+            upper=upper,
+        )
+        result = solve(boxed)
+        best, _ = lp_relaxed_optimum(boxed, graphs, labels)
+        slip = 1e-6 * (1.0 + abs(best))
+        assert result.certificate.lower <= best + slip, round_
+        assert best - slip <= result.certificate.upper, round_
+        assert result.certificate.status == "certified", round_
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_degenerate_data_end_certified(C):
+    graphs = [
+        TinyGraph(np.zeros((2, 1)), np.array([[0, 1]]), np.zeros((1, 1))),
+        TinyGraph(np.ones((1, 1)), np.zeros((0, 2), dtype=int), np.zeros((0, 2))),
+        TinyGraph(np.ones((3, 2)), np.array([[0, 1], [1, 0], [0, 1]]), np.ones((3, 1))),
+    ]
+    for graph in graphs:
+        labels = np.zeros(graph.n_nodes, dtype=int)
+        for n_labels in (1, 3):
+            problem = learning_problem([graph], [labels], n_labels=n_labels, C=C, loss_scale=100.0)
+            result = solve(problem, passes=300)
+            best, _ = lp_relaxed_optimum(problem, [graph], [labels])
+            assert result.certificate.lower <= best * (1 + 1e-6) + 1e-6
+            assert best <= result.certificate.upper * (1 + 1e-6) + 1e-6
+            assert result.certificate.status == "certified"
+
+
+def rings(n_graphs):
+    rng = np.random.default_rng(0)
+    edges = [[0, 1], [1, 2], [2, 0]]
+    return [
+        Graph(rng.normal(size=(3, 2)), edges, rng.random((3, 1)), labels=rng.integers(2, size=3))
+        for _ in range(n_graphs)
+    ]
+
+
+def test_the_estimator_learns_it_with_any_sign_rule():
+    graphs = rings(8)
+    for rule in ("none", "pairwise"):
+        svm = StructuredSVM(learner="primal-dual", oracle="lp", nonnegative=rule, C=10.0).fit(graphs)
+        assert svm.certificate_.problem == "LP-relaxed one-hot"
+        assert svm.certificate_.status == "certified"
+        assert (svm.pairwise_.min() >= 0.0) == (rule == "pairwise")
+    path = StructuredSVM(learner="primal-dual", oracle="lp").fit_path(graphs, [0.1, 1.0, 10.0])
+    assert [m.certificate_.status for m in path] == ["certified"] * 3
+    warm = StructuredSVM(learner="primal-dual", oracle="lp", warm_start=True, C=1.0).fit(graphs)
+    warm.set_params(C=2.0)
+    assert warm.fit(graphs).certificate_.status == "certified"
