@@ -31,7 +31,14 @@ struct MessageBounds {
     }
 };
 
-using Tables = std::optional<In2<float>>;
+std::span<const float> simplex_rows(const Problem& p, const In2<float>& z) {
+    if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() || static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
+        throw std::invalid_argument("relaxed labels must be (nodes, labels)");
+    for (std::size_t i = 0; i < z.size(); ++i)
+        if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F))
+            throw std::invalid_argument("relaxed labels must lie in [0, 1]");
+    return {z.data(), z.size()};
+}
 
 std::vector<std::span<const float>> spans(const Problem& p, const In2<float>& tables) {
     const auto pairs = static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels);
@@ -74,20 +81,16 @@ void bind_lp_relaxed(nb::module_& m) {
             },
             "weights"_a, "graphs"_a, "state"_a.none(), "seconds"_a.none() = nb::none(),
             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.");
+    m.def("acyclic", &acyclic, "problem"_a,
+          "Whether no graph has a cycle, two edges between the same nodes being one.");
     m.def(
         "table_plane",
         [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
            std::optional<double> seconds) {
-            if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() ||
-                static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
-                throw std::invalid_argument("relaxed labels must be (nodes, labels)");
-            for (std::size_t i = 0; i < z.size(); ++i)
-                if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F))
-                    throw std::invalid_argument("relaxed labels must lie in [0, 1]");
+            const auto labels = simplex_rows(p, z);
             const auto rows = spans(p, tables);
-            RelaxedPlane found = until(seconds, [&](const StopTest& stop) {
-                return table_plane(p, {z.data(), z.size()}, rows, threads, stop);
-            });
+            RelaxedPlane found =
+                until(seconds, [&](const StopTest& stop) { return table_plane(p, labels, rows, threads, stop); });
             return nb::make_tuple(to_array(std::move(found.plane)), found.loss);
         },
         "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),

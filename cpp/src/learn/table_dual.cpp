@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "gapcut/linear/vectors.hpp"
@@ -131,6 +132,21 @@ RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<c
             if (k != p.labels[u]) result.loss += 2.0 * p.loss[u] * labels[u * K + k];
     result.loss /= n;
     return result;
+}
+
+bool acyclic(const Problem& p) {
+    std::vector<std::int32_t> group(static_cast<std::size_t>(p.nodes.rows()));
+    std::iota(group.begin(), group.end(), 0);
+    const auto root = [&](std::int32_t u) {
+        while (group[u] != u) u = group[u] = group[group[u]];
+        return u;
+    };
+    for (std::size_t e = 0; e < p.tail.size(); ++e) {
+        const auto a = root(p.tail[e]), b = root(p.head[e]);
+        if (a == b) return false;
+        group[a] = b;
+    }
+    return true;
 }
 
 }  // namespace gapcut

@@ -1,7 +1,15 @@
 """Proofs: bounds of the optimum of a learning problem, rounding included, and the certificate made of them."""
 
 from gapcut.certificates.bounds import dual_bound, primal_bound, trivial_bound
-from gapcut.certificates.certificate import STATUSES, Bounds, Callback, Certificate, Record, Status
+from gapcut.certificates.certificate import (
+    STATUSES,
+    Bounds,
+    Callback,
+    Certificate,
+    OneHotClaim,
+    Record,
+    Status,
+)
 from gapcut.certificates.theorem import iteration_bound
 
 __all__ = [
@@ -9,6 +17,7 @@ __all__ = [
     "Bounds",
     "Callback",
     "Certificate",
+    "OneHotClaim",
     "Record",
     "Status",
     "dual_bound",

@@ -56,13 +56,31 @@ Callback = Callable[[Record], bool | None]
 
 
 @dataclass(frozen=True)
+class OneHotClaim(Bracket):
+    """What a run on the LP-relaxed problem proves of the one-hot problem:
+    ``lower <= one-hot optimum <= one-hot objective of the model <= upper``.
+
+    The upper end is the relaxed problem's; the lower end comes from labelings (or equals the relaxed one on graphs
+    without cycles). ``tight_graphs`` of ``graphs``: those on which, at the model's weights, a labeling reaches the
+    bound of the relaxation.
+    """
+
+    lower: float
+    upper: float
+    status: Status
+    tight_graphs: int
+    graphs: int
+
+
+@dataclass(frozen=True)
 class Certificate(Bracket):
     """``lower <= optimum <= objective of the model <= upper`` for the named learning problem.
 
     ``rounding``: the part of the gap that pays for floating point and for the integer scaling of the cuts.
     ``oracle_calls`` counts graphs, ``passes`` the sweeps over all of them. ``status``: ``certified`` (the
     target was reached), ``stopped`` (a limit came first; the bounds hold) or ``uncertified`` (the oracle
-    proves no bound). ``iteration_bound``: Theorem B.4, for the cutting plane only.
+    proves no bound). ``iteration_bound``: Theorem B.4, for the cutting plane only. ``one_hot``: what is proven of the
+    one-hot problem beside, where ``problem`` is its relaxation and the learner says so.
     """
 
     problem: ProblemName
@@ -73,6 +91,7 @@ class Certificate(Bracket):
     passes: int
     status: Status
     iteration_bound: int | None = None
+    one_hot: OneHotClaim | None = None
 
 
 @dataclass

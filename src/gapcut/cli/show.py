@@ -70,12 +70,20 @@ def certificate_line(certificate: Certificate) -> str:
     """The certificate in one line."""
     ends = f"{certificate.lower:.6g} <= optimum <= model <= {certificate.upper:.6g}"
     gap = percent(certificate.relative_gap)
-    return f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
+    line = f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
+    claim = certificate.one_hot
+    if claim is None:
+        return line
+    beside = f"one-hot: {claim.lower:.6g} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
+    return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
     """The certificate for programs."""
-    return {**asdict(certificate), "gap": certificate.gap, "relative_gap": certificate.relative_gap}
+    document = {**asdict(certificate), "gap": certificate.gap, "relative_gap": certificate.relative_gap}
+    if certificate.one_hot is None:
+        del document["one_hot"]
+    return document
 
 
 def scores_document(scores: Scores) -> dict[str, Any]:

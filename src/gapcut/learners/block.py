@@ -84,7 +84,9 @@ class Block(Learner):
             )
         session.record(cache.size)
 
-    def _ask(self, session: Session, cache: _Cache | None, w: FloatArray) -> tuple[_Cache, OracleTotal, int]:
+    def _ask(
+        self, session: Session, cache: PlaneCache | None, w: FloatArray
+    ) -> tuple[PlaneCache, OracleTotal, int]:
         """All graphs at ``w``: planes into the cache, made for the first of them; their means; how many were new."""
         n, added = session.problem.n_graphs, 0
         plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0
@@ -93,27 +95,13 @@ class Block(Learner):
             graphs = np.arange(first, min(n, first + chunk), dtype=np.int32)
             answer = session.oracle.evaluate(w, graphs.tolist(), session.clock.left)
             if cache is None:
-                cache = self._make_cache(session.problem, answer.planes)
+                cache = plane_cache(session.problem, answer.planes, self.memory_mb, self.seed)
             added += cache.add(graphs, answer.planes, answer.losses)
             plane += answer.planes.sum(axis=0)
             loss += float(answer.losses.sum())
             bound += float(answer.bounds.sum())
         assert cache is not None
         return cache, OracleTotal(plane / n, loss / n, mean_bound(bound, n)), added
-
-    def _make_cache(self, problem: LearningProblem, planes: FloatArray) -> _Cache:
-        """Sparse where these planes are; ``memory_mb`` is what planes like them may take."""
-        density = np.count_nonzero(planes) / max(1, planes.size)
-        sparse = density < _SPARSE_BELOW
-        room = 12 * density * problem.dim + 128 if sparse else 8 * problem.dim + 64
-        return (_core.SparsePlaneCache if sparse else _core.PlaneCache)(
-            problem.n_graphs,
-            problem.C / problem.n_graphs,
-            problem.lower,
-            problem.upper,
-            max(2 * problem.n_graphs, int(self.memory_mb * 2**20 / room)),
-            self.seed,
-        )
 
     def _oracle_point(self, session: Session, dual: FloatArray, progress: _Progress) -> FloatArray:
         """Between the best weights and the dual's; closer to the latter while passes bring no new plane.
@@ -133,7 +121,7 @@ class Block(Learner):
         return point
 
 
-_Cache = _core.PlaneCache | _core.SparsePlaneCache
+PlaneCache = _core.PlaneCache | _core.SparsePlaneCache
 _STEADY, _BOLD = (0.2, 0.3), (0.4, 0.5)  # stabilisation and inner
 _SPARSE_BELOW = 0.2  # density
 _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to stay near
@@ -141,6 +129,21 @@ _FADED = 1e-3
 _PATIENCE = 8  # passes without a new plane or a better bound before rounding is blamed
 _CHUNK = 32, 256  # graphs, least and most, whose planes are in memory beside the cache
 _CHUNK_BYTES = 2**20  # of them; what fits the processor's own memory need not be cleared and fetched again
+
+
+def plane_cache(problem: LearningProblem, planes: FloatArray, memory_mb: float, seed: int) -> PlaneCache:
+    """Sparse where these planes are; ``memory_mb`` is what planes like them may take."""
+    density = np.count_nonzero(planes) / max(1, planes.size)
+    sparse = density < _SPARSE_BELOW
+    room = 12 * density * problem.dim + 128 if sparse else 8 * problem.dim + 64
+    return (_core.SparsePlaneCache if sparse else _core.PlaneCache)(
+        problem.n_graphs,
+        problem.C / problem.n_graphs,
+        problem.lower,
+        problem.upper,
+        max(2 * problem.n_graphs, int(memory_mb * 2**20 / room)),
+        seed,
+    )
 
 
 def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
@@ -157,7 +160,7 @@ class _Progress:
 
     stabilisation: float
     inner: float
-    cache: _Cache | None = None
+    cache: PlaneCache | None = None
     upper: float = float("inf")
     lower: float = float("-inf")
     quiet: int = 0

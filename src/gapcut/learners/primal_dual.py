@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.certificates import Callback
+from gapcut.certificates import Callback, OneHotClaim
 from gapcut.engines import OutOfTime
 from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
 from gapcut.learners.cutting_plane import WorkingSet, one_pass
+from gapcut.learners.one_hot_claim import one_hot_claim
 from gapcut.learners.qp import PlaneProgram, qp_solver
 from gapcut.oracles.base import Oracle, RelaxedLabels
+from gapcut.oracles.lp_relaxation import LpRelaxation
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -143,7 +145,18 @@ class PrimalDual(Learner):
             file.path.unlink(missing_ok=True)
         elif file is not None and steps.state.iterations:
             file.write(session, *steps.snapshot())
-        return replace(session.result(), warm_start=steps.warm_start)
+        claim = self._claim(session, steps)
+        result = session.result()
+        proof = replace(result.certificate, one_hot=claim)
+        return replace(result, certificate=proof, warm_start=steps.warm_start)
+
+    def _claim(self, session: Session, steps: Steps) -> OneHotClaim | None:
+        """Of the one-hot problem, where its relaxation has been learned to the target."""
+        if not (isinstance(steps.relaxation, LpRelaxation) and session.target_met):
+            return None
+        with session.guard():
+            return one_hot_claim(session, steps.relaxation)
+        return None
 
     def _identity(self, problem: LearningProblem) -> dict[str, Any]:
         """What a run must share with its checkpoint; the number of threads is free."""
@@ -274,7 +287,7 @@ class Steps:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
         bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
         now = self.state.iterations - schedule.start
-        weights, labels = self.state.weights(), self.relaxation.labels()
+        weights, labels = self.relaxation.weights(), self.relaxation.labels()
         if self.out_of_range or not (np.isfinite(weights).all() and labels.finite):
             self.out_of_range = True  # features too large for single precision: the planes go on
             return
@@ -297,7 +310,10 @@ class Steps:
         if self.settings.always_cut:
             return True
         largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
-        return target < gap <= self.relaxation.closer_within * target and largest * self.state.active_pairs <= CUT_ARCS
+        return (
+            target < gap <= self.relaxation.closer_within * target
+            and largest * self.state.active_pairs <= CUT_ARCS
+        )
 
     def prove_upper(self, session: Session, weights: FloatArray) -> None:
         """The upper end from the oracle, started from the multipliers."""
@@ -347,9 +363,7 @@ class Steps:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
         sweeps = self.settings.repair_sweeps
-        return RelaxedLabels(
-            self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
-        )
+        return RelaxedLabels(self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left))
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gapcut.certificates import STATUSES, Certificate, Record
+from gapcut.certificates import STATUSES, Certificate, OneHotClaim, Record
 from gapcut.data.labels import object_array, plain_value
 from gapcut.features import FeaturePipeline
 from gapcut.files import ModelFileError, blame, read_container
@@ -46,7 +46,7 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
         "classes": _class_list(model.coder.classes),
         "dtype": _dtype_name(model.coder.classes),
         "message": model.message,
-        "certificate": _fields(model.certificate),
+        "certificate": _certificate_fields(model.certificate),
         "history": [[_finite(v) for v in _fields(record).values()] for record in model.history],
         "data": _fields(model.data),
         "pipeline": pipeline,
@@ -178,7 +178,9 @@ def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
 
 def _read_certificate(given: dict[str, Any]) -> Certificate:
     infinite = {"upper": math.inf} if given.get("upper", 0.0) is None else {}
-    certificate = Certificate(**{**given, **infinite})
+    beside = given.get("one_hot")
+    claim = {} if beside is None else {"one_hot": _read_claim(beside)}
+    certificate = Certificate(**{**given, **infinite, **claim})
     if not (_is_number(certificate.lower) and (infinite or _is_number(certificate.upper))):
         raise ValueError("the certificate's bounds are no numbers")
     if certificate.lower > certificate.upper:
@@ -195,6 +197,24 @@ def _read_certificate(given: dict[str, Any]) -> Certificate:
     if certificate.iteration_bound is not None and type(certificate.iteration_bound) is not int:
         raise ValueError("the certificate's iteration bound is no whole number")
     return certificate
+
+
+def _read_claim(given: dict[str, Any]) -> OneHotClaim:
+    claim = OneHotClaim(**given)
+    if not (_is_number(claim.lower) and _is_number(claim.upper) and claim.lower <= claim.upper):
+        raise ValueError("the one-hot claim's bounds are no numbers in order")
+    if claim.status not in STATUSES or type(claim.tight_graphs) is not int or type(claim.graphs) is not int:
+        raise ValueError("the one-hot claim has no known status or counts")
+    return claim
+
+
+def _certificate_fields(certificate: Certificate) -> dict[str, Any]:
+    """The claim only where there is one."""
+    fields_of = _fields(replace(certificate, one_hot=None))
+    del fields_of["one_hot"]
+    return (
+        fields_of if certificate.one_hot is None else {**fields_of, "one_hot": _fields(certificate.one_hot)}
+    )
 
 
 def _read_record(row: Any) -> Record:

@@ -119,6 +119,10 @@ class Relaxation(ABC):
             problem.core, problem.lower, problem.upper, problem.C, settings, n_threads
         )
 
+    def weights(self) -> FloatArray:
+        """(dim,) the weights reached, not yet clamped."""
+        return self.state.weights()
+
     def labels(self) -> RelaxedLabels:
         """The relaxed labels reached, and label pairs where they are variables."""
         return RelaxedLabels(self.state.labels(self._core))

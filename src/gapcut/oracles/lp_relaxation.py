@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from gapcut import _core
 from gapcut.oracles.base import OraclePlanes, OracleTotal, Relaxation, RelaxedLabels, SlackBound, contiguous
 from gapcut.problem import LearningProblem
@@ -35,12 +37,16 @@ class LpRelaxation(Relaxation):
         self.roundings = 32 * problem.n_labels + 128
         self._bounds = _core.MessageBounds(problem.core, n_threads, SWEEPS, 1e-6, 4, 1e-2)
 
+    def weights(self) -> FloatArray:
+        found = super().weights()
+        return found if self._core.n_labels > 1 else np.zeros_like(found)
+
     def labels(self) -> RelaxedLabels:
         return RelaxedLabels(self.state.labels(self._core), self.state.tables(self._core))
 
     def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
-        """The maxima of all terms after the multipliers moved scores between them; nothing to decide for one label."""
-        if self._core.n_labels == 1:
+        """The maxima of all terms after the multipliers moved scores between them."""
+        if self._core.n_labels == 1:  # nothing to decide
             return SlackBound(0.0, 0.0)
         _, _, bound = self._bounds.total(contiguous(w), self.state, False, time_left)
         return SlackBound(bound, bound)

@@ -22,4 +22,8 @@ namespace gapcut {
 RelaxedPlane table_plane(const Problem& problem, std::span<const float> z,
                          std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
 
+// Whether no graph has a cycle, two edges between the same nodes being one: the local polytope then has no corners but
+// labelings.
+bool acyclic(const Problem& problem);
+
 }  // namespace gapcut
