@@ -83,6 +83,7 @@ void bind_lp_relaxed(nb::module_& m) {
             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.");
     m.def("acyclic", &acyclic, "problem"_a,
           "Whether no graph has a cycle, two edges between the same nodes being one.");
+    m.def("parallel_edges", &parallel_edges, "problem"_a, "Whether two edges join the same nodes, either way.");
     m.def(
         "table_plane",
         [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,

@@ -55,7 +55,7 @@ def test_auto_oracle_is_exact_on_what_it_gets() -> None:
 @pytest.mark.parametrize("oracle", tuple(KINDS))
 def test_auto_learner_goes_with_every_oracle(oracle: str) -> None:
     learner = learner_for("auto", oracle)
-    assert learner == ("primal-dual" if oracle == "cut" else "block")
+    assert learner == ("primal-dual" if KINDS[oracle].relaxation else "block")
     check_pair(learner, oracle, "pairwise")
     assert all(learner_for(name, oracle) == name for name in LEARNERS)
     assert learner_for("auto", oracle, cliques=True) == "block"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "gapcut/linear/vectors.hpp"
 
@@ -147,6 +148,13 @@ bool acyclic(const Problem& p) {
         group[a] = b;
     }
     return true;
+}
+
+bool parallel_edges(const Problem& p) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> ends;
+    for (std::size_t e = 0; e < p.tail.size(); ++e) ends.push_back(std::minmax({p.tail[e], p.head[e]}));
+    std::ranges::sort(ends);
+    return std::ranges::adjacent_find(ends) != ends.end();
 }
 
 }  // namespace gapcut

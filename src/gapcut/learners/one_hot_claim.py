@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from gapcut import _core
-from gapcut.certificates import OneHotClaim, dual_bound
+from gapcut.certificates import OneHotClaim, dual_bound, primal_bound
 from gapcut.learners.base import Session
 from gapcut.learners.block import PlaneCache, plane_cache
 from gapcut.oracles.base import OraclePlanes, SlackBound, mean_bound
@@ -43,22 +43,22 @@ def one_hot_claim(session: Session, relaxation: LpRelaxation) -> OneHotClaim:
     """
     problem, bounds = session.problem, session.bounds
     if _core.acyclic(problem.core):
-        return _claim(session, bounds.lower, problem.n_graphs)
+        return _claim(session, bounds.lower, bounds.upper, problem.n_graphs)
     asked = _Labelings(session, relaxation)
-    tight = asked.at(bounds.weights)
+    tight, upper = asked.at(bounds.weights)
     lower = 0.0
     for count in range(PASSES):
-        asked.cache.sweep(INNER * (bounds.upper - lower), SWEEPS, session.clock.left)
+        asked.cache.sweep(INNER * (upper - lower), SWEEPS, session.clock.left)
         dual = asked.cache.refresh()
         lower = max(lower, dual_bound(problem, *dual)[0])
         bounds.offer_dual(*dual)
-        if bounds.upper - lower <= session.limits.gap * bounds.upper or count + 1 == PASSES:
+        if upper - lower <= session.limits.gap * upper or count + 1 == PASSES:
             break
         point = problem.clamp(bounds.weights + TOWARDS * (asked.cache.weights - bounds.weights))
         found = asked.at(point)
         if np.array_equal(bounds.weights, point):
-            tight = found
-    return _claim(session, lower, tight)
+            tight, upper = found
+    return _claim(session, lower, min(upper, bounds.upper), tight)
 
 
 class _Labelings:
@@ -68,9 +68,8 @@ class _Labelings:
         self._session, self._relaxation = session, relaxation
         self.cache: PlaneCache
 
-    def at(self, w: FloatArray) -> int:
-        """Adds what is found at ``w``, offers the upper end it proves; on how many graphs a labeling is as good as its
-        bound."""
+    def at(self, w: FloatArray) -> tuple[int, float]:
+        """Adds what is found at ``w``. On how many graphs a labeling is as good as its bound, and the upper end."""
         session, n = self._session, self._session.problem.n_graphs
         bound, tight = 0.0, 0
         for first in range(0, n, CHUNK):
@@ -83,8 +82,10 @@ class _Labelings:
             tight += _tight(answer, w)
         session.calls += n
         mean = mean_bound(bound, n)
-        session.bounds.offer_primal(w, SlackBound(mean, mean))
-        return tight
+        slack = SlackBound(mean, mean)
+        if not self._relaxation.parallel:
+            session.bounds.offer_primal(w, slack)
+        return tight, primal_bound(session.problem, w, slack)[0]
 
 
 def _tight(answer: OraclePlanes, w: FloatArray) -> int:
@@ -93,7 +94,6 @@ def _tight(answer: OraclePlanes, w: FloatArray) -> int:
     return int(np.count_nonzero(answer.bounds - reached <= TIGHT * size))
 
 
-def _claim(session: Session, lower: float, tight: int) -> OneHotClaim:
-    upper = session.bounds.upper
+def _claim(session: Session, lower: float, upper: float, tight: int) -> OneHotClaim:
     certified = upper - lower <= session.limits.gap * upper
     return OneHotClaim(lower, upper, "certified" if certified else "stopped", tight, session.problem.n_graphs)

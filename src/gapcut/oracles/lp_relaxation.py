@@ -34,6 +34,9 @@ class LpRelaxation(Relaxation):
         settings.primal_weight *= SMALLER_STEPS[0]
         settings.rebalance *= SMALLER_STEPS[1]
         super().__init__(problem, settings, n_threads)
+        self.parallel = _core.parallel_edges(problem.core)
+        """Whether edges join the same nodes. TRW-S adds up their tables first, so that its bounds hold for the one-hot
+        problem, but not for the relaxation, in which each has a table of its own."""
         self.roundings = 32 * problem.n_labels + 128
         self._bounds = _core.MessageBounds(problem.core, n_threads, SWEEPS, 1e-6, 4, 1e-2)
 
@@ -52,8 +55,8 @@ class LpRelaxation(Relaxation):
         return SlackBound(bound, bound)
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """The same after sweeps of TRW-S, and the plane of its labelings."""
-        return OracleTotal(*self._bounds.total(contiguous(w), self.state, True, time_left))
+        """The same after sweeps of TRW-S, and the plane of its labelings; without them where edges are parallel."""
+        return OracleTotal(*self._bounds.total(contiguous(w), self.state, not self.parallel, time_left))
 
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
         """Of the labels, divided by their sums, and the tables made feasible for them."""
@@ -63,5 +66,5 @@ class LpRelaxation(Relaxation):
         return plane, loss
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
-        """Planes of labelings, and bounds, of some graphs, as :meth:`total` finds them."""
+        """Planes of labelings, and one-hot bounds, of some graphs, by TRW-S from the multipliers."""
         return OraclePlanes(*self._bounds.evaluate(contiguous(w), graphs, self.state, time_left))

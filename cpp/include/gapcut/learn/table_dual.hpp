@@ -26,4 +26,8 @@ RelaxedPlane table_plane(const Problem& problem, std::span<const float> z,
 // labelings.
 bool acyclic(const Problem& problem);
 
+// Whether two edges join the same nodes, either way. Each has a table of its own; message passing adds their scores up
+// first, so its bounds are of a tighter problem.
+bool parallel_edges(const Problem& problem);
+
 }  // namespace gapcut
