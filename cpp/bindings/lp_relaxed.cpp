@@ -1,5 +1,8 @@
 // The LP-relaxed one-hot problem: bounds from the messages of the primal-dual iteration, planes of its tables.
+#include <nanobind/stl/string.h>
+
 #include <memory>
+#include <string>
 
 #include "gapcut/learn/primal_dual.hpp"
 #include "gapcut/learn/table_dual.hpp"
@@ -11,23 +14,35 @@
 namespace gapcut::bindings {
 namespace {
 
-// One-hot inference that starts from the messages of an iteration: only their bound, or TRW-S from there.
+// One-hot inference that starts from the messages of an iteration: their bound, a better one with a table for each
+// edge, or TRW-S from there.
 struct MessageBounds {
     std::shared_ptr<StartMessages> start = std::make_shared<StartMessages>();
-    Labeler quick, thorough;
+    Labeler quick, separate, merged;
 
     MessageBounds(const Problem& p, int threads, int max_sweeps, double tolerance, int patience, double least_progress)
-        : quick(maximiser(p, message_settings(0, tolerance, patience, least_progress, "breadth-first")), threads),
-          thorough(maximiser(p, message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first")),
-                   threads) {}
+        : quick(maximiser(p, message_settings(0, tolerance, patience, least_progress, "breadth-first"), false),
+                threads),
+          separate(
+              maximiser(p, message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first"), false),
+              threads),
+          merged(maximiser(p, message_settings(max_sweeps, tolerance, patience, least_progress, "breadth-first"), true),
+                 threads) {}
 
-    OneHotMaximiser maximiser(const Problem& p, const infer::TrwsSettings& settings) {
-        return OneHotMaximiser(p, [settings, s = start] { return make_reparametrised_solver(settings, s); });
+    OneHotMaximiser maximiser(const Problem& p, const infer::TrwsSettings& settings, bool merge) {
+        return OneHotMaximiser(p, [=, s = start] { return make_reparametrised_solver(settings, s, merge); });
     }
 
     void set(const PrimalDual* state) {
         *start = {};
         if (state != nullptr) *start = {state->multipliers(), state->unit()};
+    }
+
+    Labeler& by_name(const std::string& way) {
+        if (way == "quick") return quick;
+        if (way == "separate") return separate;
+        if (way == "merged") return merged;
+        throw std::invalid_argument("unknown way '" + way + "'");
     }
 };
 
@@ -62,22 +77,21 @@ void bind_lp_relaxed(nb::module_& m) {
              "tolerance"_a, "patience"_a, "least_progress"_a, nb::keep_alive<1, 2>())
         .def(
             "total",
-            [](MessageBounds& self, const In1<double>& weights, const PrimalDual* state, bool sweeps,
+            [](MessageBounds& self, const In1<double>& weights, const PrimalDual* state, const std::string& way,
                std::optional<double> seconds) {
                 self.set(state);
-                return totals(seconds, [&](const StopTest& stop) {
-                    return (sweeps ? self.thorough : self.quick).total(span(weights), stop);
-                });
+                Labeler& labeler = self.by_name(way);
+                return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
             },
-            "weights"_a, "state"_a.none(), "sweeps"_a, "seconds"_a.none() = nb::none(),
-            "Mean plane (dim,), mean loss and mean bound over all graphs, of the messages alone or after TRW-S sweeps "
-            "that start from them; without a state from zero.")
+            "weights"_a, "state"_a.none(), "way"_a, "seconds"_a.none() = nb::none(),
+            "Mean plane (dim,), mean loss and mean bound over all graphs: 'quick', of the messages alone; 'separate', "
+            "after sweeps with a table for each edge; 'merged', after TRW-S. Without a state from zero.")
         .def(
             "evaluate",
             [](MessageBounds& self, const In1<double>& weights, const In1<std::int32_t>& graphs,
                const PrimalDual* state, std::optional<double> seconds) {
                 self.set(state);
-                return evaluate(self.thorough, weights, graphs, seconds);
+                return evaluate(self.merged, weights, graphs, seconds);
             },
             "weights"_a, "graphs"_a, "state"_a.none(), "seconds"_a.none() = nb::none(),
             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.");

@@ -51,12 +51,12 @@ class LpRelaxation(Relaxation):
         """The maxima of all terms after the multipliers moved scores between them."""
         if self._core.n_labels == 1:  # nothing to decide
             return SlackBound(0.0, 0.0)
-        _, _, bound = self._bounds.total(contiguous(w), self.state, False, time_left)
+        _, _, bound = self._bounds.total(contiguous(w), self.state, "quick", time_left)
         return SlackBound(bound, bound)
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """The same after sweeps of TRW-S, and the plane of its labelings; without them where edges are parallel."""
-        return OracleTotal(*self._bounds.total(contiguous(w), self.state, not self.parallel, time_left))
+        """The same after sweeps of TRW-S, and the plane of its labelings; of MPLP on graphs with parallel edges."""
+        return OracleTotal(*self._bounds.total(contiguous(w), self.state, "separate", time_left))
 
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
         """Of the labels, divided by their sums, and the tables made feasible for them."""
