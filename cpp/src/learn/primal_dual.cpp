@@ -31,6 +31,7 @@ double loss_unit(const Problem& p) {
 constexpr std::int64_t kFirstUpdate =
     10;  // iterations before the metric is first adapted; then at twice as many, and so on
 constexpr std::int64_t kMinIterations = 40;  // iterations before distances say enough to raise the primal weight
+constexpr double kBoldest = 0.2;             // least factor of the primal weight with one label a node
 constexpr std::ptrdiff_t kHistory = 10;      // residuals that the monitor compares
 
 void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise,
@@ -150,7 +151,8 @@ struct PrimalDual::State {
         if (!(weights > 0.0 && labels > 0.0)) return;
         const double now = metric.primal_weight(), wanted = settings.rebalance * now * std::sqrt(labels / weights);
         const double most = since_trade_off < kMinIterations ? now : 2.0 * now;
-        if (std::isfinite(wanted)) metric.set_primal_weight(std::clamp(wanted, 0.5 * now, most));
+        const double least = (settings.one_label ? kBoldest : 0.5) * now;
+        if (std::isfinite(wanted)) metric.set_primal_weight(std::clamp(wanted, least, most));
     }
 
     // |w|^2 in the metric.
@@ -283,7 +285,7 @@ void PrimalDual::State::monitor(double residual) {
     ++since_trade_off;
     for (std::int64_t due = kFirstUpdate; due <= since_trade_off; due *= 2)
         if (due == since_trade_off) {
-            if (due >= 2 * kFirstUpdate) update_primal_weight();
+            if (settings.one_label || due >= 2 * kFirstUpdate) update_primal_weight();
             adapt_metric();
         }
     if (iteration < metric_changed + 10 || iteration % 5 != 0 || history.size() < 10 || damping >= 1.0) return;

@@ -18,6 +18,10 @@ SMALLER_STEPS: Final = 0.5, 0.8
 """Of the settings for the relaxed binary problem: the first ratio of dual to primal steps, and what is aimed at. Small
 ratios are better here: what an iterate proves suffers most from tables that do not fit the labels yet."""
 
+FEW_EDGES: Final = 4.0
+"""Mean degree up to which the first ratio is as it is; above, multipliers share the scores among more edges, and it falls
+in proportion."""
+
 
 class LpRelaxation(Relaxation):
     """Labels on the simplex at every node, tables on every edge whose rows and columns add up to them
@@ -27,11 +31,12 @@ class LpRelaxation(Relaxation):
     ends come from tables made feasible.
     """
 
-    closer_within = 3.0
+    closer_within = 40.0
 
     def __init__(self, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int) -> None:
         settings.one_label = True
-        settings.primal_weight *= SMALLER_STEPS[0]
+        degree = 2.0 * problem.core.edge_offset[-1] / max(1, problem.core.node_offset[-1])
+        settings.primal_weight *= SMALLER_STEPS[0] * min(1.0, FEW_EDGES / max(degree, 1e-9))
         settings.rebalance *= SMALLER_STEPS[1]
         super().__init__(problem, settings, n_threads)
         self.parallel = _core.parallel_edges(problem.core)
