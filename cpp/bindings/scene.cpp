@@ -103,7 +103,6 @@ void bind_scene(nb::module_& m) {
             "__init__",
             [](RadiusGrid* self, const In2<double>& xyz, double radius) { new (self) RadiusGrid(span(xyz), radius); },
             nb::arg("xyz"), nb::arg("radius"))
-        .def_prop_ro("n_points", &RadiusGrid::n_points)
         .def_prop_ro("radius", &RadiusGrid::radius)
         .def(
             "neighbours",

@@ -12,6 +12,7 @@ import numpy as np
 from gapcut.certificates import Callback as Callback
 from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
 from gapcut.inference import MethodName
+from gapcut.oracles.kinds import KINDS
 from gapcut.parameters.declaration import Range
 from gapcut.typing import BoolArray, FloatArray
 
@@ -125,3 +126,10 @@ class Parameters:
     node_lift: NodeLift = "none"
     degree_scale: DegreeScale = "none"
     incidence_scale: IncidenceScale = "auto"
+
+
+def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
+    """What ``nonnegative="auto"`` stands for with this oracle."""
+    if not (isinstance(nonnegative, str) and nonnegative == "auto"):
+        return nonnegative
+    return KINDS[oracle].nonnegative
