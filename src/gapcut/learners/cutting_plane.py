@@ -25,7 +25,7 @@ class CuttingPlane(Learner):
     ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever
     dropped: Theorem B.4 needs them.
 
-    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each
+    ``qp``: ``"dual"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each
     working set.
     """
 

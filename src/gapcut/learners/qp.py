@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from gapcut import _core
+from gapcut.extras import needed
 from gapcut.typing import FloatArray
 
 
@@ -71,29 +72,15 @@ class QPSolver(Protocol):
         ...
 
 
-_METHODS = {
-    "newton": (_core.solve_planes_newton, 1000),
-    "coordinate": (_core.solve_planes_coordinate, 100_000),
-}
-"""The native function of each method and the iterations it may make by default."""
-
-
 @dataclass(frozen=True)
 class DualAscent:
-    """Ascent on the dual, in the core, by one of two methods.
+    """Ascent on the dual, in the core: semismooth Newton with exact zeros.
 
-    ``"newton"`` (the default): semismooth Newton with exact zeros. Each iteration solves the quadratic model
-    over the free coordinates on the planes that matter by an active set, then searches the line exactly;
-    pairwise steps follow where that gained little, so it always ascends.
-
-    ``"coordinate"``: dual coordinate descent in the manner of Ramanan, "Dual coordinate solvers for
-    large-scale structural SVMs", 2013, as the paper used it: one alpha at a time, weights clipped after every
-    step, in an order drawn from ``seed``.
+    Each iteration solves the quadratic model over the free coordinates on the planes that matter by an active set, then
+    searches the line exactly; pairwise steps follow where that gained little, so it always ascends.
     """
 
-    method: Literal["newton", "coordinate"] = "newton"
-    max_iterations: int | None = None
-    seed: int = 0
+    max_iterations: int = 1000
 
     def solve(
         self,
@@ -102,11 +89,9 @@ class DualAscent:
         tolerance: float = 1e-9,
         time_left: float | None = None,
     ) -> QPResult:
-        native, most = _METHODS[self.method]
-        most = most if self.max_iterations is None else self.max_iterations
         start = np.zeros(0) if start is None else start
         data = program.planes, program.losses, program.C, program.lower, program.upper
-        return QPResult(*native(*data, start, tolerance, most, self.seed, time_left))
+        return QPResult(*_core.solve_planes(*data, start, tolerance, self.max_iterations, time_left))
 
 
 @dataclass(frozen=True)
@@ -127,7 +112,8 @@ class InteriorPoint:
         tolerance: float = 1e-9,
         time_left: float | None = None,
     ) -> QPResult:
-        clarabel, C = _clarabel(), program.C
+        clarabel = needed("clarabel", 'qp="clarabel" needs the package', "exact", ', or use qp="dual"')
+        C = program.C
         count, dim = program.planes.shape
         settings = clarabel.DefaultSettings()
         settings.verbose = False
@@ -164,25 +150,11 @@ def _constraints(clarabel: Any, program: PlaneProgram) -> tuple[sp.csc_matrix, F
     return sp.csc_matrix(rows), right, cones
 
 
-def _clarabel() -> Any:
-    try:
-        import clarabel
-    except ImportError as error:
-        raise ImportError(
-            'qp="clarabel" needs the package clarabel: pip install "gapcut[exact]", or use qp="dual"'
-        ) from error
-    return clarabel
-
-
-_SOLVERS: dict[str, Callable[[], QPSolver]] = {
-    "dual": DualAscent,
-    "dcd": lambda: DualAscent("coordinate"),
-    "clarabel": InteriorPoint,
-}
+_SOLVERS: dict[str, Callable[[], QPSolver]] = {"dual": DualAscent, "clarabel": InteriorPoint}
 
 
 def qp_solver(name: str) -> QPSolver:
-    """The solver of that name: ``"dual"``, ``"dcd"`` or ``"clarabel"``."""
+    """The solver of that name: ``"dual"`` or ``"clarabel"``."""
     if name not in _SOLVERS:
         raise ValueError(f"qp={name!r} is unknown: choose one of {', '.join(map(repr, _SOLVERS))}")
     return _SOLVERS[name]()

@@ -12,7 +12,6 @@ Tables run with the first variable fastest (OpenGM's ``LastMajorOrder``). Read a
 
 from __future__ import annotations
 
-import importlib
 import io
 import math
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
 from gapcut.inference.energy import Energy
 from gapcut.inference.files.errors import BadFactor, EnergyFileError
 from gapcut.inference.files.factors import MOST_ENTRIES, Factor, FactorGraph, factors_of
@@ -63,10 +63,7 @@ def read(data: bytes, path: Path) -> Energy:
 
 
 def _h5py() -> Any:
-    try:
-        return importlib.import_module("h5py")
-    except ImportError:
-        raise ImportError('OpenGM files need h5py: pip install "gapcut[hdf5]"') from None
+    return needed("h5py", "OpenGM files need", "hdf5")
 
 
 def _group(h5py: Any, file: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
 from gapcut.typing import FloatArray, IntArray
 
 CLASSES: tuple[str, ...] = (
@@ -64,6 +65,13 @@ class Mesh:
         """Signed volume in cubic metres: positive when closed and wound outwards."""
         a, b, c = np.moveaxis(self.triangles, 1, 0)
         return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+    def for_rays(self, what: str) -> Any:
+        """The faces as a scene of embree; raises ImportError where embreex is missing, which ``what`` needs."""
+        embreex = needed("embreex.mesh_construction", what, "scenes")
+        scene = embreex.rtcore_scene.EmbreeScene()
+        embreex.mesh_construction.TriangleMesh(scene, np.ascontiguousarray(self.triangles, dtype=np.float32))
+        return scene
 
     @cached_property
     def is_watertight(self) -> bool:
