@@ -85,7 +85,7 @@ def scan_bridge(
     for i, child in enumerate(survey.spawn(len(centres))):
         rng = np.random.default_rng(child)
         sweep = scan_station(scene, centres[i], shine, s, rng)
-        piece = _join([outline.keep(_thin(r, first, s, thin)) for r in sweep])
+        piece = _join([outline.keep(r[_thin_rows(r, first, s, thin)]) for r in sweep])
         pose = _pose(centres[i], s, rng)
         pieces.append(Returns(pose(piece.xyz), piece.part, piece.intensity))
         poses.append(pose(centres[i][None])[0])
@@ -168,12 +168,8 @@ def _join(pieces: list[Returns]) -> Returns:
     return Returns(*(np.concatenate([getattr(p, f) for p in pieces]) for f in Returns.__dataclass_fields__))
 
 
-def _thin(r: Returns, voxel: float, s: ScannerSettings, seed: int) -> Returns:
-    """One point a voxel, of terrain one in a larger voxel."""
-    return r[_thin_rows(r, voxel, s, seed)]
-
-
 def _thin_rows(r: Returns, voxel: float, s: ScannerSettings, seed: int) -> IntArray:
+    """One point of each voxel, of terrain one of each larger voxel."""
     ground = r.part == GROUND
     rows = []
     for mask, size in ((~ground, voxel), (ground, voxel * s.terrain_thinning)):
