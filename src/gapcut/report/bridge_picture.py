@@ -74,7 +74,8 @@ def _points(camera: Camera, bridge: BridgeScan, paint: IntArray | None, samples:
     radius = max(1, round(0.95 * bridge.voxel * scale))
     size = (width * samples, height * samples)
     image = paint_points(at * samples, depth, colours, size, scale, radius)
-    return np.rint(image.reshape(height, samples, width, samples, 3).mean(axis=(1, 3))).astype(np.int64)
+    pixels = image.reshape(height, samples, width, samples, 3).mean(axis=(1, 3))
+    return np.asarray(np.rint(pixels), dtype=np.int64)
 
 
 def _legend(figure: Figure, classes: IntArray) -> None:
