@@ -67,7 +67,7 @@ class Machine(Parameters):
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
     ) -> list[Self]:
-        """One fitted estimator a value of C, in the order given; this estimator stays as it is.
+        """One fitted estimator per value of C, in the order given; this estimator stays as it is.
 
         Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
@@ -86,7 +86,7 @@ class Machine(Parameters):
         return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
-        """Labels of every node, one (V,) array a graph, in the labels given at fit."""
+        """Labels of every node, one (V,) array per graph, in the labels given at fit."""
         return [solution.labels for solution in self.solutions(X)]
 
     def solutions(self, X: Iterable[Any]) -> list[Solution]:

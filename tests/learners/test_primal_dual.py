@@ -33,11 +33,8 @@ def test_brackets_the_enumerated_optimum_and_certifies(C):
         _, best = enumerated_optimum(problem, all_planes(problem, graphs, labels))
         tolerance = 1e-7 * (1.0 + abs(best))  # of the interior point
         assert result.certificate.lower <= best + tolerance
-        assert (
-            best - tolerance
-            <= objective(problem, all_planes(problem, graphs, labels), result.weights)
-            <= result.certificate.upper
-        )
+        value = objective(problem, all_planes(problem, graphs, labels), result.weights)
+        assert best - tolerance <= value <= result.certificate.upper
         assert (result.weights >= problem.lower).all()
         assert (result.weights <= problem.upper).all()
         certified += result.certificate.status == "certified"

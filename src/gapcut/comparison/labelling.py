@@ -38,7 +38,7 @@ def compare_methods(
     methods: Sequence[MethodName],
     time_limit: float | None = None,
 ) -> list[MethodRow]:
-    """One row a method. ``models``: one a fold; ``time_limit``: seconds a graph. A method that fails is a row with its
+    """One row per method. ``models``: one per fold; ``time_limit``: seconds per graph. A method that fails is a row with its
     reason."""
     return [_row(graphs, folds, models, method, time_limit) for method in methods]
 

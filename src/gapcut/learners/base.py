@@ -233,7 +233,7 @@ class Learner(ABC):
         limits: Limits,
         callback: Callback | None = None,
     ) -> Iterator[LearnResult]:
-        """One result a value of C, each certified on its own; iterates are carried along where there are such."""
+        """One result per value of C, each certified on its own; iterates are carried along where there are such."""
         for C in C_values:
             at_C = problem.with_C(C)
             yield self.run(at_C, make_oracle(at_C), limits, callback)

@@ -15,7 +15,7 @@ from gapcut.typing import FloatArray
 
 @dataclass(frozen=True)
 class FrankWolfe(Learner):
-    """One plane a graph: the convex combination ``x_i, d_i`` of all its planes so far, moved towards each
+    """One plane per graph: the convex combination ``x_i, d_i`` of all its planes so far, moved towards each
     new one.
 
     The dual with one simplex of mass ``C/n`` a graph (docs/mathematics.md, Planes and the dual): ``max sum d_i -
@@ -52,7 +52,7 @@ class FrankWolfe(Learner):
         return session.result()
 
     def _sweep(self, session: Session, point: BlockDual, average: Average, rng: np.random.Generator) -> bool:
-        """One step a graph; whether the sum of the block gaps met, an estimate of the gap, meets the target."""
+        """One step per graph; whether the sum of the block gaps met, an estimate of the gap, meets the target."""
         estimate = 0.0
         for graphs in batches(rng, session.problem.n_graphs, self.batch):
             weights = point.weights
@@ -119,7 +119,7 @@ class BlockDual:
 
         A step ``(1 - s) x_i + s m h`` rounds what a graph has at most three times, and the new plane once
         more. The sum takes up three roundings with every step since :meth:`resum`, at most two steps a
-        graph, and one a graph there. All weights are products of numbers in [0, 1] and the mass.
+        graph, and one per graph there. All weights are products of numbers in [0, 1] and the mass.
         """
         return int(7 * self.problem.n_graphs + 3 * self.steps.max(initial=0) + 8)
 

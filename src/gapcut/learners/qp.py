@@ -96,7 +96,7 @@ class DualAscent:
 
 @dataclass(frozen=True)
 class InteriorPoint:
-    """Clarabel on the primal ``min 1/2 |w|^2 + C xi`` with one row a plane, to check the others against; alpha are the
+    """Clarabel on the primal ``min 1/2 |w|^2 + C xi`` with one row per plane, to check the others against; alpha are the
     multipliers of the rows.
 
     Needs the ``exact`` extra. Slow, and its alpha carry dust; ``weights`` are clamped from alpha all the

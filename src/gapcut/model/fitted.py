@@ -33,7 +33,7 @@ class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
-    pipeline; ``cliques``: tuples of label codes and weights, one a clique group. ``message``: why training
+    pipeline; ``cliques``: tuples of label codes and weights, one per clique group. ``message``: why training
     ended, in words. ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the
     message does.
     """

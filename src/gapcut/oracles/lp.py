@@ -65,7 +65,7 @@ def _solve(energy: AugmentedEnergy, clock: Deadline) -> tuple[FloatArray, FloatA
 
 
 def _constraints(energy: AugmentedEnergy) -> sp.csr_array:
-    """Rows: one a node (marginals add up to 1); one an edge and label of the tail, then of the head."""
+    """Rows: one per node (marginals add up to 1); one per edge and label of the tail, then of the head."""
     n_nodes, n_labels = energy.unary.shape
     n_edges, tail, head = len(energy.edges), energy.edges[:, 0], energy.edges[:, 1]
     eye, ones = sp.eye_array(n_labels), np.ones((1, n_labels))

@@ -52,8 +52,8 @@ class Parameters:
         ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
     oracle: What solves the inner maximum, and with it which problem is learned; the certificate names it.
-        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut a graph.
-        One label a node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
+        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut per graph.
+        One label per node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
         cycles; ``trws``, message passing whose bound certifies as far as it is tight; ``ilp``, exact and slow;
         ``lp``, which certifies the LP-relaxed problem. For comparison, never certified: ``icm``, ``bp``;
         ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
@@ -81,7 +81,7 @@ class Parameters:
     qp: Solver of the cutting plane's working-set program.
     warm_start: Go on from the fit before, where that was to the same data.
         With another C or a smaller gap, the primal-dual learner takes up the state that it reached; the certificate is
-        made anew. The state is kept with the estimator (12 bytes an edge and active label pair) but not pickled, copied
+        made anew. The state is kept with the estimator (12 bytes per edge and active label pair) but not pickled, copied
         or saved. Fits to other data start anew.
     n_jobs: Threads over graphs, -1 for all cores; results do not depend on it.
         The model is the same bit for bit for any number; at most 1024.

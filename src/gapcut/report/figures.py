@@ -107,7 +107,7 @@ def weights_figure(
     most: int = 6,
     title: str = "Pairwise weights",
 ) -> Figure:
-    """Heat maps of the pairwise weights, one an edge feature, the ``most`` strongest features first.
+    """Heat maps of the pairwise weights, one per edge feature, the ``most`` strongest features first.
 
     Rows are labels of an edge's tail, columns labels of its head. All maps share one colour scale; exact
     zeros stay blank.

@@ -31,7 +31,7 @@ class LocalShape:
     variances: Float32Array
 
     def towards(self, xyz: AnyArray, viewpoints: AnyArray) -> LocalShape:
-        """With normals turned to where the points were seen from: ``viewpoints`` (3,) or one a point (N, 3)."""
+        """With normals turned to where the points were seen from: ``viewpoints`` (3,) or one per point (N, 3)."""
         view = np.asarray(viewpoints, dtype=np.float64) - np.asarray(xyz, dtype=np.float64)
         away = np.einsum("ij,ij->i", view, self.normals) < 0.0
         return LocalShape(np.where(away[:, None], -self.normals, self.normals), self.axes, self.variances)

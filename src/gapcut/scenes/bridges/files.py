@@ -1,4 +1,4 @@
-"""Bridges as GLB (one node a part, one material a class) and as PLY (one mesh, part and class at every face)."""
+"""Bridges as GLB (one node per part, one material per class) and as PLY (one mesh, part and class at every face)."""
 
 from __future__ import annotations
 

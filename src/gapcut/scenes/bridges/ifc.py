@@ -38,7 +38,7 @@ def _ifcopenshell() -> Any:
 
 
 def write_ifc(bridge: Bridge, path: str | Path) -> None:
-    """Write IFC4X3: IfcProject, IfcSite, IfcBridge, an IfcBridgePart a zone, one element a part (triangulated,
+    """Write IFC4X3: IfcProject, IfcSite, IfcBridge, an IfcBridgePart per zone, one element per part (triangulated,
     closed), the terrain as IfcGeographicElement. Equal bridges give equal global ids."""
     writer = _Writer(_ifcopenshell(), bridge)
     writer.write()

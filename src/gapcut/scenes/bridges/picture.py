@@ -1,4 +1,4 @@
-"""Pictures of bridges by ray casting: sun with shadows, sky light, one colour a class (extra ``scenes``)."""
+"""Pictures of bridges by ray casting: sun with shadows, sky light, one colour per class (extra ``scenes``)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def binary_points(file: IO[bytes], dtype: np.dtype[np.void], count: int) -> AnyA
 def write_rows(
     file: IO[bytes], columns: Sequence[AnyArray], formats: Sequence[str], separator: str = " "
 ) -> None:
-    """One line a point; ``formats`` are printf formats, one a column."""
+    """One line per point; ``formats`` are printf formats, one per column."""
     line = separator.join(formats)
     for start in range(0, len(columns[0]), _ROWS_AT_ONCE):
         rows = zip(*(column[start : start + _ROWS_AT_ONCE].tolist() for column in columns), strict=True)

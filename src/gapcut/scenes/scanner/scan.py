@@ -22,7 +22,7 @@ _CELL = 1.0  # metres: raster of the structure's outline as seen from above
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Points of all stations in one frame, thinned to one a voxel.
+    """Points of all stations in one frame, thinned to one per voxel.
 
     ``xyz`` (N, 3) m; ``part`` (N,) true part id, -1 for terrain; ``label`` (N,) index in ``CLASSES``, -1 for terrain;
     ``station`` (N,) row of ``stations`` (S, 3), the instrument centres as registered; ``intensity`` (N,) of about 0 to
