@@ -59,7 +59,6 @@ def test_twins_and_few_points_are_undefined() -> None:
         shape = local_shape(points)
         assert np.isnan(shape.normals).all()
         assert not shape.features().any()
-        assert not shape.curvature.any()
     assert local_shape(np.empty((0, 3))).normals.shape == (0, 3)
     with pytest.raises(ValueError, match="no spacing"):
         point_spacing(np.zeros((5, 3)))

@@ -96,11 +96,10 @@ class DualAscent:
 
 @dataclass(frozen=True)
 class InteriorPoint:
-    """Clarabel on the primal ``min 1/2 |w|^2 + C xi`` with one row per plane, to check the others against; alpha are the
-    multipliers of the rows.
+    """Clarabel on the primal ``min 1/2 |w|^2 + C xi`` with one row per plane, to check the other against.
 
-    Needs the ``exact`` extra. Slow, and its alpha carry dust; ``weights`` are clamped from alpha all the
-    same.
+    Needs the ``exact`` extra. Slow; alpha, the multipliers of the rows, are rarely exact zeros, and ``weights`` are
+    clamped from them all the same.
     """
 
     max_iterations: int = 200

@@ -81,8 +81,8 @@ class Parameters:
     qp: Solver of the cutting plane's working-set program.
     warm_start: Go on from the fit before, where that was to the same data.
         With another C or a smaller gap, the primal-dual learner takes up the state that it reached; the certificate is
-        made anew. The state is kept with the estimator (12 bytes per edge and active label pair) but not pickled, copied
-        or saved. Fits to other data start anew.
+        made anew. The state is kept with the estimator (12 bytes per edge and active label pair) but not pickled,
+        copied or saved. Fits to other data start anew.
     n_jobs: Threads over graphs, -1 for all cores; results do not depend on it.
         The model is the same bit for bit for any number; at most 1024.
     max_passes: Stop after so many passes over the graphs.

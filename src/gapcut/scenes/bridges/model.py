@@ -73,15 +73,6 @@ class Mesh:
         embreex.mesh_construction.TriangleMesh(scene, np.ascontiguousarray(self.triangles, dtype=np.float32))
         return scene
 
-    @cached_property
-    def is_watertight(self) -> bool:
-        """Whether every directed edge is met by exactly one reversed edge (closed and consistently wound)."""
-        edges = self.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-        n = len(self.vertices)
-        there = np.sort(edges[:, 0] * n + edges[:, 1])
-        back = np.sort(edges[:, 1] * n + edges[:, 0])
-        return bool(np.all(np.diff(there) > 0) and np.array_equal(there, back))
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
