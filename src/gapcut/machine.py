@@ -141,8 +141,7 @@ class Machine(Parameters):
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
 
         Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
-        out.
-        Raises ValueError for labels that are not int, str, bool or float.
+        out. Raises ValueError for labels that are not int, str, bool or float.
         """
         write_container(Path(path), *self.to_state())
 

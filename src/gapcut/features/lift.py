@@ -36,14 +36,13 @@ def names_of(names: Sequence[str], source: IntArray, part: IntArray) -> tuple[st
 
 
 class SignLift(Step):
-    """Signed columns ``x`` become ``max(x, 0)`` ("pos") and ``max(-x, 0)`` ("neg"); halves never seen are
-    left out.
+    """Signed columns ``x`` become ``max(x, 0)`` ("pos") and ``max(-x, 0)`` ("neg"); halves never seen are left out.
 
     ``columns="auto"`` lifts the columns that are negative somewhere in training, ``"all"`` every column.
 
-    A column that is not lifted passes through unchanged, also where it turns negative later: the score stays
-    linear in it, which prediction allows. (Clipping it would hide that the data changed.) The names are
-    logged as a warning, and a learner that needs features >= 0 refuses such a graph.
+    A column that is not lifted passes through unchanged, also where it turns negative later: the score stays linear in
+    it, which prediction allows. (Clipping it would hide that the data changed.) The names are logged as a warning, and
+    a learner that needs features >= 0 refuses such a graph.
     """
 
     settings = ("columns",)

@@ -76,9 +76,7 @@ class Session:
     seconds_before: float = 0.0
     """Of the run before it was resumed."""
     ended: str = ""
-    """Why the run ended before its target: advice for the user; empty while it goes on or when the target
-    is met.
-    """
+    """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
     impossible: list[int] = field(default_factory=list)
     """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
 

@@ -65,9 +65,8 @@ class QPSolver(Protocol):
     ) -> QPResult:
         """``start`` (t,) warm start.
 
-        Aims at ``gap <= tolerance * (value + gap)``; the gap returned is honest where rounding or the limit
-        on iterations ends the work before. Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds
-        pass first.
+        Aims at ``gap <= tolerance * (value + gap)``; the gap returned is honest where rounding or the limit on
+        iterations ends the work before. Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
         """
         ...
 
@@ -133,9 +132,7 @@ class InteriorPoint:
 
 
 def _constraints(clarabel: Any, program: PlaneProgram) -> tuple[sp.csc_matrix, FloatArray, list[Any]]:
-    """Rows ``A (w, xi) + s = b``: frozen weights (s = 0), then planes, xi >= 0 and the sides of the box (s
-    >= 0).
-    """
+    """Rows ``A (w, xi) + s = b``: frozen weights (s = 0), then planes, xi >= 0 and the sides of the box (s >= 0)."""
     planes, lower, upper = program.planes, program.lower, program.upper
     count, dim = planes.shape
     frozen = np.flatnonzero(lower == upper)

@@ -41,8 +41,7 @@ def sweep_and_certify(session: Session, sweep: Callable[[], bool], certify: Call
 
 @dataclass
 class Average:
-    """A running average of vectors, with weights given one by one: itself a convex combination of all it
-    was given.
+    """A running average of vectors, with weights given one by one: itself a convex combination of all it was given.
 
     ``updates`` counts the steps; each rounds every coordinate at most three times.
     """

@@ -93,8 +93,7 @@ def _agreeing(pairs: FloatArray, tail: FloatArray, head: FloatArray) -> FloatArr
 
 
 def _reparametrised_minimum(energy: AugmentedEnergy, messages: Messages) -> tuple[float, float]:
-    """Sum of the minima of all terms after messages moved cost between them, and the magnitudes that were
-    added."""
+    """Sum of the minima of all terms after messages moved cost between them, and the magnitudes that were added."""
     to_tail, to_head = messages
     unary = energy.unary.copy()
     magnitude = float(np.abs(energy.unary).sum() + np.abs(energy.tables).sum())

@@ -21,11 +21,10 @@ class RoofOracle(LoopedOracle):
 
     Indicators that roof duality leaves open are 1/2, with the soft loss ``rho/(2|V|) |y - z|``. ``rule`` is the
     marginal of a label pair of which both ends are open: ``"product"`` 1/4; ``"score"`` 1/2 where the score
-    ``w^{kl}.phi`` is positive, else 0 (the optimum of the linear program behind roof duality); ``"energy"`` the
-    same with the opposite sign, as the rounding rule is printed in the literature. The bound of roof duality
-    says nothing about the one-hot problem, so none is reported. Products are the mean over independent
-    indicators, so their planes are mixtures of labelings; those of the other rules are not, and with them not
-    even a lower bound is left.
+    ``w^{kl}.phi`` is positive, else 0 (the optimum of the linear program behind roof duality); ``"energy"`` the same
+    with the opposite sign, as the rounding rule is printed in the literature. The bound of roof duality says nothing
+    about the one-hot problem, so none is reported. Products are the mean over independent indicators, so their planes
+    are mixtures of labelings; those of the other rules are not, and with them not even a lower bound is left.
     """
 
     solves: ProblemName = "relaxed binary"

@@ -1,13 +1,12 @@
 """HDF5 files of OpenGM 2, for models whose operator adds (the file does not say).
 
-Layout, one group per model: ``header`` = version 2, 0, number of variables, of factors, of function types,
-then (type id, number of functions) for each type, then the value type (0 float, 1 double, 2 unsigned,
-3 integer); ``numbers-of-states``; for each type a group ``function-id-<id>`` with ``indices`` and ``values``
-of all its functions in a row; ``factors`` = for each (function, position of its type in the header, number of
-variables, variables).
+Layout, one group per model: ``header`` = version 2, 0, number of variables, of factors, of function types, then (type
+id, number of functions) for each type, then the value type (0 float, 1 double, 2 unsigned, 3 integer);
+``numbers-of-states``; for each type a group ``function-id-<id>`` with ``indices`` and ``values`` of all its functions
+in a row; ``factors`` = for each (function, position of its type in the header, number of variables, variables).
 
-Tables run with the first variable fastest (OpenGM's ``LastMajorOrder``). Read are explicit (16000), sparse
-(16001) and Potts functions (16006); written are explicit ones, equal tables once.
+Tables run with the first variable fastest (OpenGM's ``LastMajorOrder``). Read are explicit (16000), sparse (16001) and
+Potts functions (16006); written are explicit ones, equal tables once.
 """
 
 from __future__ import annotations
