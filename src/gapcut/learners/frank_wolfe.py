@@ -79,7 +79,7 @@ class FrankWolfe(Learner):
 
 
 def _offer_average(session: Session, point: BlockDual, average: Average) -> None:
-    """An average of dual points is one: every graph keeps its mass. Three roundings an update, on top of the point's."""
+    """An average of dual points is one: every graph keeps its mass. Each update adds three roundings to the point's."""
     if average.updates:
         terms = point.terms + 3 * average.updates
         session.bounds.offer_dual(average.value[:-1], float(average.value[-1]), terms)

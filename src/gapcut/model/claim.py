@@ -1,4 +1,4 @@
-"""Does a model's certificate hold? Both ends are computed again from the training data, trusting nothing in the model."""
+"""Does a certificate hold? Both ends are computed again from the training data, trusting nothing in the model."""
 
 from __future__ import annotations
 

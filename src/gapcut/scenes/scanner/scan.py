@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from gapcut import _core
 from gapcut.scenes.bridges.model import CLASSES, Bridge
+from gapcut.scenes.groups import voxel_sample
 from gapcut.scenes.scanner.beam import Returns, scan_station
 from gapcut.scenes.scanner.rays import GROUND, RayScene
 from gapcut.scenes.scanner.settings import ScannerSettings
@@ -174,7 +174,7 @@ def _thin_rows(r: Returns, voxel: float, s: ScannerSettings, seed: int) -> IntAr
     rows = []
     for mask, size in ((~ground, voxel), (ground, voxel * s.terrain_thinning)):
         some = np.flatnonzero(mask)
-        rows.append(some[_core.voxel_sample(np.ascontiguousarray(r.xyz[some]), size, seed)])
+        rows.append(some[voxel_sample(r.xyz[some], size, seed)])
     return np.sort(np.concatenate(rows))
 
 
