@@ -39,7 +39,7 @@ class Step(ABC):
 
     @abstractmethod
     def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
-        """Learn from the blocks of all training graphs, whose feature columns bear these names."""
+        """Learn from the blocks of all training graphs, whose feature columns have these names."""
 
     @abstractmethod
     def transform(self, block: Block) -> Block:

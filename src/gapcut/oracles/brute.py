@@ -62,7 +62,7 @@ class BruteOracle(Oracle):
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
-        """As :class:`gapcut.oracles.base.Oracle` has it; graphs are tiny, so ``time_left`` is not looked at."""
+        """As :class:`gapcut.oracles.base.Oracle` has it; ``time_left`` is ignored, since graphs are tiny."""
         chosen = range(len(self._examples)) if graphs is None else graphs
         found = [self._solve(self._examples[i], np.asarray(w)) for i in chosen]
         return OraclePlanes(

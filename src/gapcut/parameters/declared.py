@@ -60,7 +60,7 @@ class Parameters:
         else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
         ``auto``: ``tree`` where no training graph has a cycle, else ``cut``. Which to take: ``tree`` without
         cycles, always (exact, and the more classes, the better it is than ``cut``). With cycles, ``cut`` first:
-        it is surely certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
+        it is always certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
         proven gap closes it was as accurate as ``cut`` or more so; where the gap stays open it proves little.
     incidence: Add to every node the sums of its outgoing and of its incoming edge features.
         ``False``: the paper as written.
