@@ -120,9 +120,7 @@ void bind_primal_dual(nb::module_& m) {
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
-        .def_prop_ro("primal_weight", &PrimalDual::primal_weight)
-        .def_prop_ro("safe_since", &PrimalDual::safe_since)
-        .def_prop_ro("residual", &PrimalDual::residual);
+        .def_prop_ro("primal_weight", &PrimalDual::primal_weight);
 
     nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
         .def(

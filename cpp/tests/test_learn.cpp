@@ -292,7 +292,7 @@ GAPCUT_TEST(plane_cache_moves_blocks_that_cancel_together) {
 }
 
 // Each block has a frozen coordinate of its own, where both its planes are one: x there is the mass of the block. Lower
-// bounds pay for an excess of (terms + 2) roundings; thousands of steps drift farther unless refresh mends them.
+// bounds pay for an excess of (terms + 2) roundings; thousands of steps drift farther unless refresh makes them anew.
 GAPCUT_TEST(plane_cache_keeps_the_mass_of_its_blocks) {
     const std::int64_t free = 30, blocks = 60, each = 2, dim = free + blocks;
     for (const double mass : {0.7, 0.1, 7.7}) {

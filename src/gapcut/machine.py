@@ -15,13 +15,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
+from gapcut.metrics import score_graphs
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.labels import LabelCoder
@@ -68,7 +67,7 @@ class Machine(Parameters):
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
     ) -> list[Self]:
-        """One fitted estimator a value of C, in the order given; this estimator stays as it is.
+        """One fitted estimator per value of C, in the order given; this estimator stays as it is.
 
         Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
@@ -87,7 +86,7 @@ class Machine(Parameters):
         return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
-        """Labels of every node, one (V,) array a graph, in the labels given at fit."""
+        """Labels of every node, one (V,) array per graph, in the labels given at fit."""
         return [solution.labels for solution in self.solutions(X)]
 
     def solutions(self, X: Iterable[Any]) -> list[Solution]:
@@ -105,21 +104,11 @@ class Machine(Parameters):
 
     def score(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> float:
         """Weight of the nodes labelled right over the weight of all labelled nodes."""
-        model = self._fitted()
-        graphs = as_graphs(X, y)
-        hit = total = 0.0
-        for graph, labels in zip(graphs, self.predict(graphs), strict=True):
-            if graph.labels is None:
-                continue
-            true = model.coder.encode(graph.labels, graph.n_nodes, "graph", known=False)
-            weights = np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
-            hit += float(
-                weights[graph.labelled & (true == model.coder.encode(labels, len(labels), "graph"))].sum()
-            )
-            total += float(weights[graph.labelled].sum())
-        if total == 0.0:
+        model, graphs = self._fitted(), as_graphs(X, y)
+        scores = score_graphs(graphs, self.predict(graphs), model.coder.classes)
+        if not scores.nodes > 0:
             raise ValueError("no labelled node with a positive weight to score on: give labels")
-        return hit / total
+        return scores.accuracy
 
     def check(
         self, X: Iterable[Any], time_limit: float | None = None, callback: Callback | None = None
@@ -152,8 +141,7 @@ class Machine(Parameters):
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
 
         Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
-        out.
-        Raises ValueError for labels that are not int, str, bool or float.
+        out. Raises ValueError for labels that are not int, str, bool or float.
         """
         write_container(Path(path), *self.to_state())
 

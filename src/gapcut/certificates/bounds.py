@@ -35,12 +35,11 @@ def primal_bound(problem: LearningProblem, w: FloatArray, slack: SlackBound) -> 
 def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int) -> tuple[float, float]:
     r"""Proven lower bound of the optimum from planes, and the part of it that is rounding.
 
-    ``x`` (dim,) and ``loss`` are ``sum_t a_t h_t`` and ``sum_t a_t d_t`` as computed from ``terms`` planes
-    with weights ``a_t >= 0`` that already contain C (``sum a_t <= C`` up to rounding; for one simplex a
-    graph, ``C/n`` each).
+    ``x`` (dim,) and ``loss`` are ``sum_t a_t h_t`` and ``sum_t a_t d_t`` as computed from ``terms`` planes with weights
+    ``a_t >= 0`` that already contain C (``sum a_t <= C`` up to rounding; for one simplex a graph, ``C/n`` each).
 
-    Let ``x*``, ``d*`` be the same sums over the true planes in exact arithmetic, and ``P`` the optimum with
-    slack ``xi``.
+    Let ``x*``, ``d*`` be the same sums over the true planes in exact arithmetic, and ``P`` the optimum with slack
+    ``xi``.
 
     1. *Mass.* If ``sum a_t <= C (1 + v)`` then ``sum a_t (d_t - h_t'w) <= C (1 + v) xi`` at the optimal
        ``w``, so ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and
@@ -48,7 +47,7 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
        ``v <= gamma_(terms+2)``.
     2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of
        such a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and
-       ``ops`` roundings make it: one a node and label, edge or clique of the largest graph and each labeling, one
+       ``ops`` roundings make it: one per node and label, edge or clique of the largest graph and each labeling, one
        a graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j
        gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is
        negative.
@@ -57,8 +56,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
     4. *Evaluation* of ``conjugate(x) = sum w_j x_j - 1/2 w_j^2`` errs by at most ``gamma_(d+4)`` of
        ``sum |w_j x_j| + 1/2 w_j^2``.
 
-    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of
-    no plane, ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
+    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of no plane,
+    ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
     """
     floor = no_plane_bound(problem)
     with np.errstate(over="ignore", invalid="ignore"):

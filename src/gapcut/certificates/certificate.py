@@ -52,7 +52,7 @@ class Record(Bracket):
 
 
 Callback = Callable[[Record], bool | None]
-"""Called once a pass; returning True ends the run with the best model so far."""
+"""Called once per pass; returning True ends the run with the best model so far."""
 
 
 @dataclass(frozen=True)

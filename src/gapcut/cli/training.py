@@ -97,7 +97,7 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Mac
 def fit_path_to_the_end(
     graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float], classes: AnyArray
 ) -> list[Machine]:
-    """One model a value of C, for these labels unless the options name others; Ctrl-C ends the command."""
+    """One model per value of C, for these labels unless the options name others; Ctrl-C ends the command."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         estimator = options.estimator(graphs, callback, None)
         if estimator.classes is None:

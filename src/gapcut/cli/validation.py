@@ -88,7 +88,7 @@ def _path_values(text: str) -> list[float]:
 def _run_fold(
     graphs: GraphSet, name: str, test: IntArray, options: LearningOptions, values: list[float]
 ) -> list[dict[str, Any]]:
-    """One row a value of C. Seconds are those since the model before."""
+    """One row per value of C. Seconds are those since the model before."""
     training = graphs[np.setdiff1d(np.arange(len(graphs)), test)]
     held_out, classes = graphs[test], label_set(graphs)
     rows = []

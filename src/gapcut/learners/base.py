@@ -76,9 +76,7 @@ class Session:
     seconds_before: float = 0.0
     """Of the run before it was resumed."""
     ended: str = ""
-    """Why the run ended before its target: advice for the user; empty while it goes on or when the target
-    is met.
-    """
+    """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
     impossible: list[int] = field(default_factory=list)
     """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
 
@@ -233,7 +231,7 @@ class Learner(ABC):
         limits: Limits,
         callback: Callback | None = None,
     ) -> Iterator[LearnResult]:
-        """One result a value of C, each certified on its own; iterates are carried along where there are such."""
+        """One result per value of C, each certified on its own; iterates are carried along where there are such."""
         for C in C_values:
             at_C = problem.with_C(C)
             yield self.run(at_C, make_oracle(at_C), limits, callback)

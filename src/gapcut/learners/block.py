@@ -15,24 +15,22 @@ from gapcut.typing import FloatArray
 
 @dataclass(frozen=True)
 class Block(Learner):
-    """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to
-    the box.
+    """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to the box.
 
-    The dual has one simplex of mass ``C/n`` a graph over the planes the oracle has returned for it. A pass
-    asks the oracle for all graphs at one point, which proves an upper bound there, and then sweeps over the
-    cached planes until their gap is well under the true one; the lower bound is recomputed from planes and
-    masses.
+    The dual has one simplex of mass ``C/n`` a graph over the planes the oracle has returned for it. A pass asks the
+    oracle for all graphs at one point, which proves an upper bound there, and then sweeps over the cached planes until
+    their gap is well under the true one; the lower bound is recomputed from planes and masses.
 
-    The oracle is asked at ``best + stabilisation (dual - best)``, between the best weights so far and those
-    of the dual (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were
-    built, and this halves the passes and more. 1 asks at the dual's weights.
+    The oracle is asked at ``best + stabilisation (dual - best)``, between the best weights so far and those of the dual
+    (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were built, and this halves
+    the passes and more. 1 asks at the dual's weights.
 
-    ``inner``: fraction of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``:
-    passes a plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results
-    do not depend on threads.
+    ``inner``: fraction of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``: passes a
+    plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results do not depend on
+    threads.
 
-    By default ``stabilisation`` and ``inner`` are 0.2 and 0.3 for exact planes of the relaxed binary problem, 0.4
-    and 0.5 for others: those differ more from pass to pass, and bolder steps took a fifth less time on letters.
+    By default ``stabilisation`` and ``inner`` are 0.2 and 0.3 for exact planes of the relaxed binary problem, 0.4 and
+    0.5 for others: those differ more from pass to pass, and bolder steps took a fifth less time on letters.
     """
 
     stabilisation: float | None = None

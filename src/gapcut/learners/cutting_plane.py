@@ -22,11 +22,10 @@ class CuttingPlane(Learner):
     """Algorithm 1: solve the working set, ask the exact oracle at its weights, add the plane it returns.
 
     Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets
-    ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever
-    dropped: Theorem B.4 needs them.
+    ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever dropped: Theorem
+    B.4 needs them.
 
-    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each
-    working set.
+    ``qp``: ``"dual"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each working set.
     """
 
     takes_eps: ClassVar[bool] = True
@@ -75,9 +74,7 @@ def one_pass(session: Session, working_set: WorkingSet) -> None:
 
 
 def _iteration_bound(session: Session, certified: bool) -> int | None:
-    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of
-    the bound.
-    """
+    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of the bound."""
     limits, bounds = session.limits, session.bounds
     if limits.eps is not None:
         return iteration_bound(session.problem, limits.eps)
@@ -112,9 +109,7 @@ class WorkingSet:
         return self._losses[: self.count]
 
     def solve(self, time_left: float | None) -> None:
-        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is
-        empty.
-        """
+        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is empty."""
         if self.count == 0:
             return
         problem = self.problem
@@ -144,7 +139,5 @@ class WorkingSet:
         return self.tolerance >= _FINEST_TOLERANCE
 
     def _slack(self, planes: FloatArray, losses: FloatArray) -> FloatArray:
-        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside
-        it.
-        """
+        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside it."""
         return np.asarray(losses - np.array([row @ self.weights for row in planes]))

@@ -41,8 +41,7 @@ def sweep_and_certify(session: Session, sweep: Callable[[], bool], certify: Call
 
 @dataclass
 class Average:
-    """A running average of vectors, with weights given one by one: itself a convex combination of all it
-    was given.
+    """A running average of vectors, with weights given one by one: itself a convex combination of all it was given.
 
     ``updates`` counts the steps; each rounds every coordinate at most three times.
     """
@@ -68,7 +67,7 @@ def line_search(problem: LearningProblem, x: FloatArray, along: FloatArray, gain
     """The s in [0, 1] that maximises ``s gain - conjugate(x + s along)``.
 
     Its derivative ``gain - clamp(x + s along)'along`` falls and is piecewise linear: Newton steps, each
-    exact on its piece, inside a bracket that keeps them from jumping to and fro between pieces.
+    exact on its piece, inside a bracket that keeps them from oscillating between pieces.
     """
     moving = np.flatnonzero(along)
     x, along = x[moving], along[moving]

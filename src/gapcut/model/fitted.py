@@ -17,9 +17,7 @@ from gapcut.typing import FloatArray
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data
-    apart.
-    """
+    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data apart."""
 
     graphs: int
     nodes: int
@@ -32,10 +30,9 @@ class DataSummary:
 class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
-    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
-    pipeline; ``cliques``: tuples of label codes and weights, one a clique group. ``message``: why training
-    ended, in words. ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the
-    message does.
+    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the pipeline;
+    ``cliques``: tuples of label codes and weights, one per clique group. ``message``: why training ended, in words.
+    ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the message does.
     """
 
     coder: LabelCoder

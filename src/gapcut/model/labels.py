@@ -1,6 +1,4 @@
-"""Labels as people write them (ints, strings, anything hashable) to the codes 0..K-1 of the core, and
-back.
-"""
+"""Labels as people write them (ints, strings, anything hashable) to the codes 0..K-1 of the core, and back."""
 
 from __future__ import annotations
 
@@ -90,8 +88,7 @@ class LabelCoder:
     def encode(self, labels: AnyArray | None, n_nodes: int, graph: str, *, known: bool = True) -> IntArray:
         """(V,) codes, ``UNLABELLED`` where a label is None or ``labels`` is None.
 
-        Raises ValueError naming ``graph`` and node for a label outside the classes, unless ``known`` is
-        False.
+        Raises ValueError naming ``graph`` and node for a label outside the classes, unless ``known`` is False.
         """
         if labels is None:
             return np.full(n_nodes, UNLABELLED, dtype=np.int64)

@@ -27,7 +27,7 @@ from gapcut.typing import FloatArray, IntArray
 class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
-    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph; ``tuples`` for each clique
+    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array per graph; ``tuples`` for each clique
     group the (T, d) label codes that get weights.
     """
 
@@ -165,7 +165,7 @@ def learn(
 def learn_path(
     data: TrainingSet, problem: LearningProblem, settings: Settings, C_values: Sequence[float]
 ) -> Iterator[FittedModel]:
-    """One model a value of C; learners with iterates carry them along."""
+    """One model per value of C; learners with iterates carry them along."""
     results = make_learner(settings).path(
         problem, lambda at_C: make_oracle(data, at_C, settings), C_values, settings.limits, settings.callback
     )

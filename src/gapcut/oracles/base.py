@@ -19,7 +19,7 @@ from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
 ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
-"""Label space of the inner maximum: {0,1}^{V x K}, one label a node, or the local polytope over the latter."""
+"""Label space of the inner maximum: {0,1}^{V x K}, one label per node, or the local polytope over the latter."""
 
 PROBLEMS: tuple[ProblemName, ...] = get_args(ProblemName)
 
@@ -56,7 +56,7 @@ class OracleTotal:
 
 @dataclass(frozen=True)
 class OraclePlanes:
-    """One labeling a graph, as a plane of the learning problem (``h_i = Psi(x_i, y_i) - Psi(x_i, z_i)``).
+    """One labeling per graph, as a plane of the learning problem (``h_i = Psi(x_i, y_i) - Psi(x_i, z_i)``).
 
     ``planes`` (m, dim) rows ``h_i``; ``losses`` (m,) ``Delta_b(y_i, z_i)``; ``bounds`` (m,) proven upper bounds,
     rounding included, of ``max_z Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))``, each at least 0

@@ -1,6 +1,4 @@
-"""Loss-augmented inference by enumeration: slow, obviously right, and free to have pairwise weights of any
-sign.
-"""
+"""Loss-augmented inference by enumeration: slow, obviously right, and free to have pairwise weights of any sign."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ LARGEST = 18
 
 @dataclass(frozen=True, eq=False)
 class _Example:
-    """One graph: features, one-hot truth (V, K), loss weights (V,), and the joint feature map of the
-    truth.
-    """
+    """One graph: features, one-hot truth (V, K), loss weights (V,), and the joint feature map of the truth."""
 
     nodes: FloatArray
     edges: IntArray
@@ -66,9 +62,7 @@ class BruteOracle(Oracle):
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
-        """As :class:`gapcut.oracles.base.Oracle` has it; graphs are tiny, so ``time_left`` is not looked
-        at.
-        """
+        """As :class:`gapcut.oracles.base.Oracle` has it; ``time_left`` is ignored, since graphs are tiny."""
         chosen = range(len(self._examples)) if graphs is None else graphs
         found = [self._solve(self._examples[i], np.asarray(w)) for i in chosen]
         return OraclePlanes(

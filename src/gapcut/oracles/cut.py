@@ -1,4 +1,4 @@
-"""The exact oracle of the relaxed binary problem, one min cut a graph."""
+"""The exact oracle of the relaxed binary problem, one min cut per graph."""
 
 from __future__ import annotations
 
