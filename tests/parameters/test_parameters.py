@@ -200,7 +200,10 @@ def test_settings_hold_plain_numbers_and_the_estimator_what_was_given():
 
 
 USER = """
-from gapcut import Energy, StructuredSVM, solve
+import numpy as np
+from numpy.typing import NDArray
+
+from gapcut import Energy, Graph, StructuredSVM, solve
 
 StructuredSVM(learner="block", oracle="trws", C=2, classes=["a", "b"], class_weight={"a": 2.0}, n_jobs=-1)
 StructuredSVM(learner="blok")  # wrong
@@ -213,6 +216,15 @@ StructuredSVM(C="1")  # wrong
 def label(energy: Energy) -> None:
     solve(energy, method="trws")
     solve(energy, method="trsw")  # wrong
+
+def codes(energy: Energy) -> NDArray[np.int64]:
+    return solve(energy).labels
+
+def text(energy: Energy) -> NDArray[np.str_]:
+    return solve(energy).labels  # wrong
+
+def names(svm: StructuredSVM, graph: Graph) -> NDArray[np.str_]:
+    return svm.infer(graph).labels
 """
 
 

@@ -203,7 +203,7 @@ class Steps:
 
     def _begin(self, problem: LearningProblem) -> None:
         self.problem = problem
-        self.schedule = CertificateSchedule(start=self.state.iterations)
+        self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
         self.best: RelaxedPoint | None = None
         self.out_of_range = False
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 FIRST = 20
 """Iterations before the first certificate."""
+
+FIRST_WIDE = 5, 1024
+"""Where there are more node columns than the second number, an iteration is dear, and the first certificate comes after
+so many."""
 
 GROWTH = 1.4
 """From one certificate to the next where nothing is predicted."""
@@ -43,6 +48,12 @@ class CertificateSchedule:
     repair_due: int = 4 * REPAIR_COST
     gaps: list[Sequence[float]] = field(default_factory=list)
     target: float = 0.0
+
+    @classmethod
+    def begin(cls, start: int, node_dim: int) -> Self:
+        """For a problem with so many node columns, from the iteration ``start``."""
+        first, wide = FIRST_WIDE
+        return cls(start=start, due=first if node_dim > wide else FIRST)
 
     def predict(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
         """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
