@@ -1,5 +1,7 @@
 """Columns and C many powers of ten apart: the default learner certifies what ``block`` certifies, at a like price."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,34 @@ def test_a_few_steps_are_never_slow() -> None:
     schedule = CertificateSchedule()
     schedule.note(SLOW_AFTER - 1, 1e9, 1.0)
     assert not schedule.slow
+
+
+def wide(node_dim: int, n_graphs: int, n_nodes: int) -> LearningProblem:
+    """Chains of five labels with many dense columns, of which five tell the labels."""
+    rng = np.random.default_rng(0)
+    edges = [[i, i + 1] for i in range(n_nodes - 1)]
+    labels = [rng.integers(0, 5, n_nodes) for _ in range(n_graphs)]
+    graphs = []
+    for y in labels:
+        nodes = rng.normal(size=(n_nodes, node_dim))
+        nodes[:, :5] += 2 * np.eye(5)[y]
+        graphs.append(Graph(nodes, edges, rng.random((n_nodes - 1, 2))))
+    return learning_problem(graphs, labels, n_labels=5, C=1.0, loss_scale=100.0)
+
+
+def test_wide_problems_have_a_certificate_early_and_meet_the_target() -> None:
+    problem = wide(1100, 4, 30)
+    first = PrimalDual().run(problem, CutOracle(problem), Limits(max_passes=1))
+    assert first.warm_start is not None
+    assert first.warm_start().arrays["counters"][0] == 5
+    assert (
+        PrimalDual().run(problem, CutOracle(problem), Limits(max_passes=30)).certificate.status == "certified"
+    )
+
+
+@pytest.mark.slow
+def test_ten_thousand_columns_have_a_certificate_within_seconds() -> None:
+    problem = wide(10_000, 20, 100)
+    start = time.process_time()
+    PrimalDual().run(problem, CutOracle(problem), Limits(max_passes=1))
+    assert time.process_time() - start < 5.0
