@@ -26,8 +26,8 @@ LONGEST = 400
 PATIENCE = 6
 """Certificates without progress after which the steps are taken to have met their precision."""
 
-SLOW_AFTER = 500
-"""Iterations before steps can count as slow; the problems of the benchmarks end, or are about to, by then."""
+SLOW_AFTER = 1000
+"""Iterations before steps can count as slow; the problems of the benchmarks end by then, or are about to."""
 
 
 @dataclass
