@@ -46,8 +46,11 @@ class CertificateSchedule:
     unrepaired: Sequence[float] | None = None
     repaired: Sequence[float] | None = None
     repair_due: int = 4 * REPAIR_COST
-    gaps: list[Sequence[float]] = field(default_factory=list)
+    gaps: list[tuple[int, float]] = field(default_factory=list)
     target: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.gaps = [(int(at), float(gap)) for at, gap in self.gaps]  # from a file they come as anything
 
     @classmethod
     def begin(cls, start: int, node_dim: int) -> Self:
