@@ -89,12 +89,12 @@ class Machine(Parameters):
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""
         return [solution.labels for solution in self.solutions(X)]
 
-    def solutions(self, X: Iterable[Any]) -> list[Solution]:
+    def solutions(self, X: Iterable[Any]) -> list[Solution[AnyArray]]:
         """:meth:`infer` for several graphs, on ``n_jobs`` threads."""
         model, settings = self._fitted(), self._settings()
         return model.infer_all(self._raw(X), settings.inference, settings.threads)
 
-    def infer(self, graph: Any, time_limit: float | None = None) -> Solution:
+    def infer(self, graph: Any, time_limit: float | None = None) -> Solution[AnyArray]:
         """Best labeling found for one graph, with its energy and a proven lower bound of all labelings' energies."""
         return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
 

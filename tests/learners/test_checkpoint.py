@@ -16,7 +16,8 @@ import pytest
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.primal_dual import LONGEST, PATIENCE, CertificateSchedule, Steps
+from gapcut.learners.primal_dual import Steps
+from gapcut.learners.schedule import LONGEST, PATIENCE, CertificateSchedule
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -95,9 +96,9 @@ def test_a_certificate_that_is_cut_off_is_made_again(problem, tmp_path, monkeypa
 
 def test_whether_a_run_stalls_is_asked_at_certificates_only():
     """Else a run resumed between two of them would end its steps earlier than one that was not."""
-    gaps = [1.0] * (PATIENCE + 1)
-    assert not CertificateSchedule(gaps=gaps, unrepaired=(LONGEST - 1, 1.0)).stalled
-    assert CertificateSchedule(gaps=gaps, unrepaired=(LONGEST, 1.0)).stalled
+    before = [(1, 1.0)] * PATIENCE
+    assert not CertificateSchedule(gaps=[*before, (LONGEST - 1, 1.0)]).stalled
+    assert CertificateSchedule(gaps=[*before, (LONGEST, 1.0)]).stalled
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(problem, tmp_path):

@@ -63,23 +63,22 @@ struct PrimalDual::State {
     std::unique_ptr<Workers> workers;  // while advance() runs
     double unit;                       // weights outside = unit * weights inside
     double c = 0.0;
-    Metric metric;
     NodePhase nodes;
     EdgePhase edges;
+    Metric metric;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
     std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
-    std::vector<double> kappa, moved, right, history;
+    std::vector<double> kappa, right, history;
     double damping;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
           int t)
-        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)),
-          metric(problem, s.theta, s.primal_weight, s.diagonal, t), nodes(problem, unit), edges(problem),
-          damping(s.damping) {
+        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), nodes(problem, unit),
+          edges(problem), metric(problem, s.theta, s.primal_weight, s.diagonal, t, nodes.rows()), damping(s.damping) {
         expand_box(lo, hi);
         w.resize(static_cast<std::size_t>(p.full_dim()));
         for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
@@ -175,16 +174,8 @@ struct PrimalDual::State {
 double PrimalDual::State::unary_step() {
     const auto size = static_cast<std::size_t>(p.unary_size());
     const auto part = [size](std::vector<double>& x) { return std::span(x).first(size); };
-    const UnarySystem& system = metric.unary();
-    moved.resize(size);
-    right.resize(size);
-    system.multiply(part(w), right);
-    for (std::size_t j = 0; j < size; ++j) right[j] -= unary_gradient[j] - true_sum[j];
-    std::ranges::copy(part(w), w_step.begin());
-    system.solve(right, bounded_label, part(lower), part(upper), part(w_step));
-    for (std::size_t j = 0; j < size; ++j) moved[j] = w_step[j] - w[j];
-    system.multiply(moved, right);
-    return std::inner_product(moved.begin(), moved.end(), right.begin(), 0.0);
+    for (std::size_t j = 0; j < size; ++j) unary_gradient[j] -= true_sum[j];
+    return metric.unary().step(unary_gradient, bounded_label, part(lower), part(upper), part(w), part(w_step));
 }
 
 // Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.

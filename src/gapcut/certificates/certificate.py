@@ -114,6 +114,13 @@ class Bounds(Bracket):
             self.lower, self.lower_rounding = value, rounding
         return value
 
+    def join(self, other: Bounds) -> None:
+        """The better of both at either end; they are of one problem."""
+        if other.upper < self.upper:
+            self.weights, self.upper, self.upper_rounding = other.weights, other.upper, other.upper_rounding
+        if other.lower > self.lower:
+            self.lower, self.lower_rounding = other.lower, other.lower_rounding
+
     @property
     def bounded(self) -> bool:
         """Whether the upper bound of the model is a number."""

@@ -89,7 +89,7 @@ def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
     return svm
 
 
-def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution], float]:
+def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution[AnyArray]], float]:
     """Solutions and the seconds they took."""
     start = time.monotonic()
     with working(f"labelling {len(graphs):,} graphs ..."):
@@ -97,7 +97,7 @@ def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution], float]:
     return solutions, time.monotonic() - start
 
 
-def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict[str, Any]:
+def _counts(graphs: GraphSet, solutions: list[Solution[AnyArray]], seconds: float) -> dict[str, Any]:
     closed = sum(s.status == "optimal" for s in solutions)
     return {
         "graphs": len(graphs),
@@ -110,7 +110,7 @@ def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict
     }
 
 
-def _arrays(graphs: GraphSet, solutions: list[Solution]) -> dict[str, AnyArray]:
+def _arrays(graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> dict[str, AnyArray]:
     labels = np.concatenate([s.labels for s in solutions])
     return {
         "node_offset": np.cumsum([0, *(g.n_nodes for g in graphs)], dtype=np.int64),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,13 @@ class Block(Learner):
             raise ValueError(f"inner={self.inner!r} must lie in (0, 1)")
 
     def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        with session.guard():
+            for _ in self.ascend(session):
+                pass
+        return session.result()
+
+    def ascend(self, session: Session) -> Iterator[None]:
+        """Pass by pass, while the session goes on."""
         oracle = session.oracle
         steady = oracle.exact and oracle.solves == "relaxed binary"
         stabilisation, inner = _STEADY if steady else _BOLD
@@ -54,10 +62,9 @@ class Block(Learner):
             stabilisation if self.stabilisation is None else self.stabilisation,
             inner if self.inner is None else self.inner,
         )
-        with session.guard():
-            while session.goes_on:
-                self._one_pass(session, progress)
-        return session.result()
+        while session.goes_on:
+            self._one_pass(session, progress)
+            yield
 
     def _one_pass(self, session: Session, progress: _Progress) -> None:
         bounds, clock = session.bounds, session.clock

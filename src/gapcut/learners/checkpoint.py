@@ -22,7 +22,7 @@ from gapcut.engines import Deadline
 from gapcut.files import write_atomically
 from gapcut.learners.base import Session
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 class DamagedCheckpoint(ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,33 +15,22 @@ from gapcut import _core
 from gapcut.certificates import Callback
 from gapcut.engines import OutOfTime
 from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
+from gapcut.learners.block import Block
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.cutting_plane import WorkingSet, one_pass
 from gapcut.learners.qp import PlaneProgram, qp_solver
+from gapcut.learners.schedule import REPAIR_COST, CertificateSchedule
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
-FIRST = 20
-"""Iterations before the first certificate."""
-
-GROWTH = 1.4
-"""From one certificate to the next where nothing is predicted."""
-
-REPAIR_COST = 40
-"""Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
-
 CUT_WITHIN = 1.25
 """Gap, in targets, within which the oracle is asked for a better upper end than the multipliers prove."""
 
+PASS_COST = 10
+"""Iterations in the time of one pass of the block method, about (measured 3 to 20)."""
+
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
-
-LONGEST = 400
-"""Iterations between two certificates, at most."""
-
-PATIENCE = 6
-"""Certificates without progress after which the steps are taken to have met their precision."""
 
 STEP_SIZES = (
     "theta",
@@ -64,8 +53,9 @@ class PrimalDual(Learner):
     ascent where that pays, a dual point and so the lower bound. Both are valid whatever the steps did
     (``cpp/include/gapcut/learn/relaxed_dual.hpp`` says why). A *pass* is one certificate.
 
-    Where C is so large that float32 steps cannot settle the slack, certificates stop improving; the planes seen so far
-    then start the cutting plane, which ends the run.
+    Where C is so large, or columns are so far apart, that float32 steps do not settle the slack, ``block`` takes turns
+    with the steps, so that a run costs about twice the better of both at most; where certificates have stopped
+    improving, it goes on alone. Work is counted in iterations (:mod:`gapcut.learners.schedule`), never in seconds.
 
     ``theta`` splits the primal step between weights and multipliers, ``over_relaxation`` is in (0, 2); label steps are
     divided by ``damping`` times the number of active pairs of the label (1 is provably safe; a monitor falls back to
@@ -77,7 +67,8 @@ class PrimalDual(Learner):
 
     ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
     run ends without its target; a run that finds it there goes on from it. It is deleted once the target is met.
-    Results do not depend on ``n_threads`` nor on being interrupted and resumed.
+    Results do not depend on ``n_threads`` nor on being interrupted and resumed (planes of ``block`` are not kept: a run
+    that is resumed after its turns began makes them anew, and may end elsewhere within its gap).
     """
 
     needs_relaxation: ClassVar[bool] = True
@@ -137,11 +128,15 @@ class PrimalDual(Learner):
         with session.guard():
             if file is not None and file.path.exists():
                 steps.resume(session, file)
-            while not steps.stalled and session.goes_on:
-                steps.advance(session, file)
-                steps.certify(session)
+            planes = PlaneTurns(session, self.seed)
             while session.goes_on:
-                one_pass(session, steps.working_set)
+                if not steps.stalled:
+                    steps.advance(session, file)
+                    steps.certify(session)
+                while session.goes_on and planes.passes < steps.plane_passes and not planes.ended:
+                    planes.one_pass()
+                if steps.stalled and planes.ended and not session.target_met:
+                    session.ended = session.ended or planes.ended
         if file is not None and session.target_met:
             file.path.unlink(missing_ok=True)
         elif file is not None and steps.state.iterations:
@@ -155,41 +150,36 @@ class PrimalDual(Learner):
         return {"fingerprint": problem.fingerprint, "C": problem.C, **settings}
 
 
-@dataclass
-class CertificateSchedule:
-    """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
-
-    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair costs as much
-    as ``REPAIR_COST`` iterations, so it is made when waiting would cost more. ``unrepaired`` and ``repaired`` are the
-    last (iteration, gap) of either kind, ``gaps`` the gaps so far.
+class PlaneTurns:
+    """The block method beside the steps. It has a session of its own, so that each pass is the one that it would make
+    alone: its stabilised points are about its own best weights, and those of the steps would lead them astray.
     """
 
-    start: int = 0
-    due: int = FIRST
-    last_upper: float = math.inf
-    unrepaired: Sequence[float] | None = None
-    repaired: Sequence[float] | None = None
-    repair_due: int = 4 * REPAIR_COST
-    gaps: list[float] = field(default_factory=list)
-
-    def predict(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
-        """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
-        if before is None or not before[1] > gap > target > 0.0 or now <= before[0]:
-            return math.inf
-        return math.log(gap / target) * (now - before[0]) / math.log(before[1] / gap)
-
-    def next(self, now: int, predicted: float) -> None:
-        """Geometric steps, shorter where the target is predicted to be met before."""
-        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
-        if predicted < math.inf:
-            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * predicted)))
+    def __init__(self, session: Session, seed: int) -> None:
+        self._session = session
+        self._own = Session(session.problem, session.oracle, replace(session.limits, max_passes=None))
+        self._own.clock = session.clock
+        self._passes = Block(seed=seed).ascend(self._own)
 
     @property
-    def stalled(self) -> bool:
-        """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
-        if len(self.gaps) <= PATIENCE or self.unrepaired is None or self.unrepaired[0] < LONGEST:
-            return False
-        return self.gaps[-1] > 0.9 * self.gaps[-1 - PATIENCE]
+    def passes(self) -> int:
+        return self._own.passes
+
+    @property
+    def ended(self) -> str:
+        """Why no pass can help any more; empty while some can."""
+        return self._own.ended
+
+    def one_pass(self) -> None:
+        """A pass of both sessions; what is proven in one that is cut off holds all the same."""
+        session, own = self._session, self._own
+        try:
+            next(self._passes, None)
+        finally:
+            session.bounds.join(own.bounds)
+        session.passes += 1
+        session.calls += session.problem.n_graphs
+        session.record(own.history[-1].planes)
 
 
 @dataclass(frozen=True)
@@ -213,8 +203,7 @@ class Steps:
 
     def _begin(self, problem: LearningProblem) -> None:
         self.problem = problem
-        self.schedule = CertificateSchedule(start=self.state.iterations)
-        self.working_set = WorkingSet(problem, qp_solver("dual"), 1e-9)
+        self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
         self.best: RelaxedPoint | None = None
         self.out_of_range = False
 
@@ -262,6 +251,19 @@ class Steps:
     def stalled(self) -> bool:
         return self.out_of_range or self.schedule.stalled
 
+    @property
+    def plane_passes(self) -> float:
+        """Passes of the block method that are worth what the steps have cost, where these are slow."""
+        if self.stalled:
+            return math.inf
+        slow = self.schedule.slow and self._cut_is_cheap
+        return self.schedule.gaps[-1][0] / PASS_COST if slow else 0.0
+
+    @property
+    def _cut_is_cheap(self) -> bool:
+        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
+        return largest * self.state.active_pairs <= CUT_ARCS
+
     def certify(self, session: Session) -> None:
         """A pass. One that is cut off proves what it proves, but a checkpoint knows nothing of it: it is made again."""
         before = session.passes, session.calls, self.best, replace(self.schedule, gaps=[*self.schedule.gaps])
@@ -293,27 +295,24 @@ class Steps:
             self.prove_upper(session, weights)
         schedule.unrepaired = (now, gap)
         schedule.last_upper = bounds.upper
-        schedule.gaps.append(bounds.upper - (self.best or reached).value)
+        schedule.note(now, bounds.upper - (self.best or reached).value, target * bounds.upper)
         schedule.next(now, wait)
 
     def _oracle_decides(self, gap: float, target: float) -> bool:
         if self.settings.always_cut:
             return True
-        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
-        return target < gap <= CUT_WITHIN * target and largest * self.state.active_pairs <= CUT_ARCS
+        return target < gap <= CUT_WITHIN * target and self._cut_is_cheap
 
     def prove_upper(self, session: Session, weights: FloatArray) -> None:
         """The upper end from the oracle, started from the multipliers."""
         total = self.relaxation.total(weights, session.clock.left)
         session.calls += self.problem.n_graphs
         session.offer_primal(weights, total)
-        self.working_set.add(total.plane, total.loss)
 
     def prove_lower(self, session: Session, labels: NDArray[np.float32]) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
         C = self.problem.C
         plane, loss = self.relaxation.plane(labels, session.clock.left)
-        self.working_set.add(plane, loss)
         session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs)
         point = RelaxedPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)))
         if self.best is None or point.value > self.best.value:
