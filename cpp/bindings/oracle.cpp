@@ -12,6 +12,17 @@ nb::tuple total_from(CutOracle& oracle, const In1<double>& weights, const Primal
                   [&](const StopTest& stop) { return oracle.total(span(weights), start.multipliers(), stop); });
 }
 
+nb::tuple total_labelled(CutOracle& oracle, const In1<double>& weights, std::optional<double> seconds) {
+    std::vector<std::uint8_t> labels;
+    nb::tuple found = totals(seconds, [&](const StopTest& stop) { return oracle.total(span(weights), labels, stop); });
+    return nb::make_tuple(found[0], found[1], found[2], to_array(std::move(labels)));
+}
+
+nb::tuple plane_of(CutOracle& oracle, const In1<std::uint8_t>& labels, std::optional<double> seconds) {
+    nb::tuple found = totals(seconds, [&](const StopTest& stop) { return oracle.plane_of(span(labels), stop); });
+    return nb::make_tuple(found[0], found[1]);
+}
+
 nb::dict statistics(CutOracle& oracle, const In1<double>& weights) {
     const ClosureStats s = oracle.statistics(span(weights));
     nb::dict stats;
@@ -39,6 +50,10 @@ void bind_oracle(nb::module_& m) {
         .def(nb::init<const Problem&, int>(), "problem"_a, "threads"_a, nb::keep_alive<1, 2>())
         .def("total_from", &total_from, "weights"_a, "start"_a, "seconds"_a.none() = nb::none(),
              "The same as total; the flow starts from the arc multipliers of `start`.")
+        .def("total_labelled", &total_labelled, "weights"_a, "seconds"_a.none() = nb::none(),
+             "The same as total, and the labelings found, flat (N * K) of 0 and 1.")
+        .def("plane_of", &plane_of, "labels"_a, "seconds"_a.none() = nb::none(),
+             "Mean plane (dim,) and mean loss of these labelings, the same bits as where total found them.")
         .def("statistics", &statistics, "weights"_a, "Sizes of the cuts, summed over all graphs.")
         .def("use_persistency", &CutOracle::use_persistency, "on"_a)
         .def("core_network", &core_network, "weights"_a, "graph"_a,

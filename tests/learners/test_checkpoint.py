@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import resource
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,8 @@ import pytest
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.primal_dual import LONGEST, PATIENCE, CertificateSchedule, Steps
+from gapcut.learners.primal_dual import Steps
+from gapcut.learners.schedule import LONGEST, PATIENCE, CertificateSchedule
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -42,7 +45,6 @@ def test_resumed_run_ends_with_the_same_bits(problem, tmp_path):
         assert part.certificate.status == "stopped"
         assert path.exists()
         rest = run(problem, path, n_threads=2)
-        assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
         assert [r.lower for r in rest.history] == [r.lower for r in whole.history]
@@ -53,10 +55,10 @@ def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(proble
     whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
     path, write, kept = tmp_path / "run.checkpoint", Checkpoint.write, []
 
-    def keep(self, session, arrays, numbers):
+    def keep(self, progress, session, arrays, numbers):
         if int(arrays["counters"][0]) % 7 == 3:
-            write(self, session, arrays, numbers)
-            kept.append((session.passes, path.read_bytes()))
+            write(self, progress, session, arrays, numbers)
+            kept.append((progress.passes, path.read_bytes()))
 
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "write", keep)
@@ -66,9 +68,92 @@ def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(proble
     for _, content in kept[:: max(1, len(kept) // 8)]:
         path.write_bytes(content)
         rest = run(problem, path)
-        assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """At a large C: the multipliers prove most upper ends, and after some 25 passes planes take over."""
+    graphs = datasets.make_planted(3, 15, seed=1)
+    settings = Settings.checked(StructuredSVM(C=1e4).get_params()).settled(graphs)
+    return build_problem(training_set(graphs, settings), settings)
+
+
+def same_run(one, two):
+    return (
+        np.array_equal(one.weights, two.weights)
+        and one.certificate == two.certificate
+        and [replace(r, seconds=0.0) for r in one.history] == [replace(r, seconds=0.0) for r in two.history]
+    )
+
+
+def test_resumed_runs_end_alike_whatever_proved_the_ends_and_among_the_last_planes(planted, tmp_path):
+    whole = PrimalDual().run(planted, CutOracle(planted), Limits(gap=1e-3, max_passes=40))
+    assert whole.certificate.oracle_calls < planted.n_graphs * 40  # multipliers proved the first ends
+    assert whole.history[-1].planes > whole.history[-5].planes > 2  # the last planes were reached
+    for stop in (3, 12, 25, 26, 33):
+        path = tmp_path / f"{stop}.checkpoint"
+        run(planted, path, gap=1e-3, passes=stop)
+        assert same_run(run(planted, path, gap=1e-3, passes=40, n_threads=2), whole)
+
+
+def test_a_due_checkpoint_waits_for_one_iteration_or_pass_only(planted, tmp_path, monkeypatch):
+    """Due at once: one is written after each iteration, and each pass of the last planes."""
+    at = []
+
+    def note(self, progress, session, arrays, numbers):
+        at.append((int(arrays["counters"][0]), len(arrays.get("planes.labelings", ()))))
+
+    monkeypatch.setattr(Checkpoint, "write", note)
+    run(planted, tmp_path / "run.checkpoint", gap=1e-3, passes=32, every=0.0)
+    iterations = [i for i, _ in at]
+    assert iterations[0] == 0
+    assert set(np.diff(iterations)) <= {0, 1}
+    planes = [p for _, p in at if p]
+    assert len(planes) >= 5
+    assert set(np.diff(planes)) <= {0, 1}
+
+
+def test_an_end_while_resuming_leaves_the_checkpoint_as_it_was(planted, tmp_path, monkeypatch):
+    path = tmp_path / "run.checkpoint"
+    run(planted, path, gap=1e-3, passes=12)
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Steps, "prove_upper", interrupted)
+        assert run(planted, path, gap=1e-3).certificate.status == "stopped"
+    assert path.read_bytes() == before
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("part", ["labelings", "alpha", "best_alpha", "ends"])
+def test_what_a_checkpoint_says_of_planes_and_ends_proves_nothing(planted, tmp_path, part):
+    """False labelings, masses and ends: refused, or a weaker start; never a bound that does not hold."""
+    reference = PrimalDual().run(planted, CutOracle(planted), Limits(gap=1e-3, max_passes=60)).certificate
+    path = tmp_path / "run.checkpoint"
+    run(planted, path, gap=1e-3, passes=35)
+    with np.load(path) as file:
+        arrays = dict(file)
+    meta = json.loads(arrays["meta"].tobytes())
+    if part == "ends":
+        meta["ends"] = [0.5 * meta["ends"][2], 0.0, 2.0 * meta["ends"][0], 0.0]
+        arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    elif part == "labelings":
+        arrays["planes.labelings"] = ~arrays["planes.labelings"]
+    else:
+        arrays[f"planes.{part}"] = arrays[f"planes.{part}"] * 2.0
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+    result = None
+    with contextlib.suppress(DamagedCheckpoint):
+        result = run(planted, path, gap=1e-3, passes=36).certificate
+    assert (result is None) == part.endswith("alpha")
+    if result is not None:
+        assert result.lower <= reference.upper
+        assert reference.lower <= result.upper
 
 
 @pytest.mark.parametrize(("step", "times"), [("prove_lower", 1), ("prove_lower", 4), ("prove_upper", 1)])

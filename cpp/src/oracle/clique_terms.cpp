@@ -46,7 +46,7 @@ void CliqueTerms::add_potentials(const SparseWeights& weights, std::int64_t grap
     }
 }
 
-void CliqueTerms::add_plane(std::int64_t graph, const std::vector<std::uint8_t>& z, std::vector<double>& plane) const {
+void CliqueTerms::add_plane(std::int64_t graph, std::span<const std::uint8_t> z, std::vector<double>& plane) const {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         const CliqueGroup& group = problem_.cliques[g];
         for (auto c = group.offset[graph]; c < group.offset[graph + 1]; ++c)

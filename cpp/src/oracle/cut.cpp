@@ -32,7 +32,7 @@ void add_potentials(const Problem& p, const SparseWeights& w, std::int64_t graph
 }
 
 // Adds the unary and pairwise part of Psi(x, y) - Psi(x, z) to `plane` (full coordinates) and returns Delta_b(y, z).
-double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::uint8_t>& z, std::vector<double>& plane) {
+double add_terms(const Problem& p, std::int64_t graph, std::span<const std::uint8_t> z, std::vector<double>& plane) {
     const auto K = p.n_labels;
     const auto begin = p.node_offset[graph];
     const auto dn = p.node_dim(), de = p.edge_dim();
@@ -129,21 +129,60 @@ GraphAnswer CutMaximiser::solve(const Weights& w, std::int64_t graph, Scratch& s
     s.closure.solve();
     add(s.stats, s.closure.stats());
 
-    s.plane.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
-    const double loss = add_plane(p, graph, s.closure.labels(), s.plane);
-    cliques_.add_plane(graph, s.closure.labels(), s.plane);
+    const double loss = full_plane(graph, s.closure.labels(), s);
     const double value = loss - dot_compact(p, w.compact, s.plane);
     const double* absolute = absolute_.data() + graph * p.feature_width();
     const double rounding = s.closure.rounding() + float_rounding(p, graph, w.compact, absolute, columns_);
-    if (plane != nullptr)
-        for (std::int64_t c = 0; c < p.dim(); ++c) plane[c] += s.plane[p.coordinates[c]];
+    if (plane != nullptr) add_compact(s, plane);
     return {loss, std::max(0.0, checked_bound(value + rounding))};
+}
+
+double CutMaximiser::full_plane(std::int64_t graph, std::span<const std::uint8_t> z, Scratch& s) const {
+    s.plane.assign(static_cast<std::size_t>(problem_.full_dim()), 0.0);
+    const double loss = add_terms(problem_, graph, z, s.plane);
+    cliques_.add_plane(graph, z, s.plane);
+    return loss;
+}
+
+void CutMaximiser::add_compact(const Scratch& s, double* plane) const {
+    for (std::int64_t c = 0; c < problem_.dim(); ++c) plane[c] += s.plane[problem_.coordinates[c]];
+}
+
+double CutMaximiser::add_plane(std::int64_t graph, std::span<const std::uint8_t> z, Scratch& s, double* plane) const {
+    const double loss = full_plane(graph, z, s);
+    add_compact(s, plane);
+    return loss;
 }
 
 OracleTotals CutOracle::total(std::span<const double> compact, const ArcMultipliers& multipliers,
                               const StopTest& stop) {
     check_multipliers(problem(), multipliers);
     return Oracle::total(maximiser_.prepare(compact, &multipliers), stop);
+}
+
+OracleTotals CutOracle::total(std::span<const double> compact, Labels& labels, const StopTest& stop) {
+    const Problem& p = problem();
+    const auto weights = maximiser_.prepare(compact);
+    labels.resize(static_cast<std::size_t>(p.nodes.rows() * p.n_labels));
+    return average(
+        [&](std::int64_t graph, Scratch& s, double* plane) {
+            const GraphAnswer answer = maximiser_.solve(weights, graph, s, plane);
+            std::ranges::copy(maximiser_.labels(s), labels.begin() + p.node_offset[graph] * p.n_labels);
+            return answer;
+        },
+        stop);
+}
+
+OracleTotals CutOracle::plane_of(std::span<const std::uint8_t> labels, const StopTest& stop) {
+    const Problem& p = problem();
+    if (std::ssize(labels) != p.nodes.rows() * p.n_labels) throw std::invalid_argument("labels have the wrong size");
+    return average(
+        [&](std::int64_t graph, Scratch& s, double* plane) {
+            const auto begin = p.node_offset[graph] * p.n_labels, end = p.node_offset[graph + 1] * p.n_labels;
+            const auto own = labels.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+            return GraphAnswer{maximiser_.add_plane(graph, own, s, plane), 0.0};
+        },
+        stop);
 }
 
 ClosureStats CutOracle::statistics(std::span<const double> compact) {

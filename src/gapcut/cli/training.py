@@ -55,6 +55,8 @@ def train(
             raise Interrupted("interrupted before there was a model: nothing was written") from None
         svm.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, svm.save)
+        if kept is not None and svm.certificate_.status == "certified":
+            kept.unlink(missing_ok=True)
     document = training_document(svm, graphs, time.monotonic() - start)
     document |= {"model": str(out), "interrupted": interrupt.pressed}
     emit(document, as_json, lambda console: _show(console, svm, document))
@@ -81,7 +83,7 @@ def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) 
 def _fit(graphs: GraphSet, options: LearningOptions, task: str, checkpoint: Path | None = None) -> Machine:
     """Fit, showing bounds on a terminal."""
     with progress(task, options.target) as callback:
-        svm = options.estimator(graphs, callback, checkpoint).fit(graphs)
+        svm = options.estimator(graphs, callback, checkpoint).fit_resumable(graphs)
     return svm.set_params(callback=None, checkpoint=None)
 
 

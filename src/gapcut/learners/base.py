@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,6 +14,9 @@ from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
+
+Ask = Callable[[FloatArray, float | None], OracleTotal]
+"""All graphs at some weights, within the seconds that are left (None: any)."""
 
 _SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
 _OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"
@@ -60,6 +64,16 @@ class LearnResult:
     message: str = ""
     impossible: int = 0
     warm_start: Callable[[], WarmStart] | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands after a pass: counts, history, and both ends with the weights of the upper one."""
+
+    passes: int
+    calls: int
+    records: int
+    bounds: Bounds
 
 
 @dataclass
@@ -110,9 +124,9 @@ class Session:
             self.ended = _OUT_OF_TIME
         return not self.ended
 
-    def full_pass(self, w: FloatArray) -> OracleTotal:
-        """All graphs at ``w``, counted, and the upper bound it proves."""
-        total = self.oracle.total(w, self.clock.left)
+    def full_pass(self, w: FloatArray, ask: Ask | None = None) -> OracleTotal:
+        """All graphs at ``w``, counted, and the upper bound it proves; ``ask``: in place of the oracle's ``total``."""
+        total = (ask or self.oracle.total)(w, self.clock.left)
         self.passes += 1
         self.calls += self.problem.n_graphs
         self.offer_primal(w, total)
@@ -147,6 +161,10 @@ class Session:
         self.history.append(entry)
         if self.callback is not None and self.callback(entry):
             self.ended = "stopped by the callback: the best model so far is kept"
+
+    def progress(self) -> Progress:
+        """A copy of where it stands."""
+        return Progress(self.passes, self.calls, len(self.history), copy(self.bounds))
 
     @contextmanager
     def guard(self) -> Iterator[None]:

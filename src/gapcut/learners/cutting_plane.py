@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gapcut.certificates import iteration_bound
-from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
+from gapcut.certificates import Bounds, iteration_bound
+from gapcut.learners.base import Ask, Learner, LearnResult, Session, WarmStart
 from gapcut.learners.qp import PlaneProgram, QPSolver, qp_solver
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -46,17 +46,12 @@ class CuttingPlane(Learner):
         return replace(result, eta=working_set.eta, xi=working_set.xi)
 
 
-def one_pass(session: Session, working_set: WorkingSet) -> None:
-    """Lines 6 to 12 of Algorithm 1, and the bounds they prove."""
-    bounds, limits = session.bounds, session.limits
+def one_pass(session: Session, working_set: WorkingSet, ask: Ask | None = None) -> None:
+    """Lines 6 to 12 of Algorithm 1, and the bounds they prove; ``ask``: in place of the oracle's ``total``."""
+    limits = session.limits
     working_set.solve(session.clock.left)
-    active = working_set.alpha > 0.0
-    if active.any():
-        alpha = working_set.alpha[active]
-        bounds.offer_dual(
-            alpha @ working_set.planes[active], float(alpha @ working_set.losses[active]), len(alpha)
-        )
-    total = session.full_pass(working_set.weights)
+    working_set.offer(session.bounds)
+    total = session.full_pass(working_set.weights, ask)
     grew = working_set.add(total.plane, total.loss)
     if not session.oracle.exact and working_set.eta < working_set.xi * (1.0 - _IMPOSSIBLE):
         session.note_impossible()
@@ -124,6 +119,13 @@ class WorkingSet:
         self.alpha, self.weights = result.alpha, result.weights
         slacks = self._slack(self.planes, self.losses)
         self.xi = max(0.0, float(slacks.max()))
+
+    def offer(self, bounds: Bounds) -> None:
+        """The lower end that the masses prove."""
+        active = np.flatnonzero(self.alpha > 0.0)
+        if len(active):
+            alpha = self.alpha[active]
+            bounds.offer_dual(alpha @ self.planes[active], float(alpha @ self.losses[active]), len(alpha))
 
     def add(self, plane: FloatArray, loss: float) -> bool:
         """Takes the oracle's plane in and sets ``eta``. False if the set had it already."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,34 +14,20 @@ from numpy.typing import NDArray
 from gapcut import _core
 from gapcut.certificates import Callback
 from gapcut.engines import OutOfTime
-from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
-from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.cutting_plane import WorkingSet, one_pass
+from gapcut.learners.base import Learner, LearnResult, Limits, Progress, Session, WarmStart
+from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
+from gapcut.learners.last_planes import LastPlanes
 from gapcut.learners.qp import PlaneProgram, qp_solver
+from gapcut.learners.schedule import REPAIR_COST, CertificateSchedule
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
-
-FIRST = 20
-"""Iterations before the first certificate."""
-
-GROWTH = 1.4
-"""From one certificate to the next where nothing is predicted."""
-
-REPAIR_COST = 40
-"""Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
 
 CUT_WITHIN = 1.25
 """Gap, in targets, within which the oracle is asked for a better upper end than the multipliers prove."""
 
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
-
-LONGEST = 400
-"""Iterations between two certificates, at most."""
-
-PATIENCE = 6
-"""Certificates without progress after which the steps are taken to have met their precision."""
 
 STEP_SIZES = (
     "theta",
@@ -64,8 +50,8 @@ class PrimalDual(Learner):
     ascent where that pays, a dual point and so the lower bound. Both are valid whatever the steps did
     (``cpp/include/gapcut/learn/relaxed_dual.hpp`` says why). A *pass* is one certificate.
 
-    Where C is so large that float32 steps cannot settle the slack, certificates stop improving; the planes seen so far
-    then start the cutting plane, which ends the run.
+    Where C is so large that float32 steps cannot settle the slack, certificates stop improving; the plane of the best
+    relaxed labels then starts the cutting plane, which ends the run.
 
     ``theta`` splits the primal step between weights and multipliers, ``over_relaxation`` is in (0, 2); label steps are
     divided by ``damping`` times the number of active pairs of the label (1 is provably safe; a monitor falls back to
@@ -76,7 +62,7 @@ class PrimalDual(Learner):
     ``seed`` orders the repair.
 
     ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
-    run ends without its target; a run that finds it there goes on from it. It is deleted once the target is met.
+    run ends without its target; a run that finds it there goes on from it. Who has the result deletes it.
     Results do not depend on ``n_threads`` nor on being interrupted and resumed.
     """
 
@@ -137,15 +123,14 @@ class PrimalDual(Learner):
         with session.guard():
             if file is not None and file.path.exists():
                 steps.resume(session, file)
+            steps.keep(session)
             while not steps.stalled and session.goes_on:
                 steps.advance(session, file)
                 steps.certify(session)
             while session.goes_on:
-                one_pass(session, steps.working_set)
-        if file is not None and session.target_met:
-            file.path.unlink(missing_ok=True)
-        elif file is not None and steps.state.iterations:
-            file.write(session, *steps.snapshot())
+                steps.add_plane(session, file)
+        if file is not None and steps.kept is not None and not session.target_met:
+            steps.write(session, file)
         return replace(session.result(), warm_start=steps.warm_start)
 
     def _identity(self, problem: LearningProblem) -> dict[str, Any]:
@@ -153,43 +138,6 @@ class PrimalDual(Learner):
         free = ("n_threads", "checkpoint", "checkpoint_seconds")
         settings = {name: value for name, value in asdict(self).items() if name not in free}
         return {"fingerprint": problem.fingerprint, "C": problem.C, **settings}
-
-
-@dataclass
-class CertificateSchedule:
-    """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
-
-    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair costs as much
-    as ``REPAIR_COST`` iterations, so it is made when waiting would cost more. ``unrepaired`` and ``repaired`` are the
-    last (iteration, gap) of either kind, ``gaps`` the gaps so far.
-    """
-
-    start: int = 0
-    due: int = FIRST
-    last_upper: float = math.inf
-    unrepaired: Sequence[float] | None = None
-    repaired: Sequence[float] | None = None
-    repair_due: int = 4 * REPAIR_COST
-    gaps: list[float] = field(default_factory=list)
-
-    def predict(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
-        """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
-        if before is None or not before[1] > gap > target > 0.0 or now <= before[0]:
-            return math.inf
-        return math.log(gap / target) * (now - before[0]) / math.log(before[1] / gap)
-
-    def next(self, now: int, predicted: float) -> None:
-        """Geometric steps, shorter where the target is predicted to be met before."""
-        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
-        if predicted < math.inf:
-            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * predicted)))
-
-    @property
-    def stalled(self) -> bool:
-        """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
-        if len(self.gaps) <= PATIENCE or self.unrepaired is None or self.unrepaired[0] < LONGEST:
-            return False
-        return self.gaps[-1] > 0.9 * self.gaps[-1 - PATIENCE]
 
 
 @dataclass(frozen=True)
@@ -200,6 +148,16 @@ class RelaxedPoint:
     plane: FloatArray
     loss: float
     value: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds beside the iterates: the state after the last whole pass, which does not change."""
+
+    progress: Progress
+    best: RelaxedPoint | None
+    schedule: CertificateSchedule
+    planes: tuple[dict[str, Any], dict[str, Any]]
 
 
 class Steps:
@@ -214,9 +172,10 @@ class Steps:
     def _begin(self, problem: LearningProblem) -> None:
         self.problem = problem
         self.schedule = CertificateSchedule(start=self.state.iterations)
-        self.working_set = WorkingSet(problem, qp_solver("dual"), 1e-9)
+        self.planes = LastPlanes(problem, self.relaxation)
         self.best: RelaxedPoint | None = None
         self.out_of_range = False
+        self.kept: Kept | None = None
 
     def set_trade_off(self, C: float) -> None:
         """Another C from the iterates reached."""
@@ -239,7 +198,7 @@ class Steps:
         due = self.schedule.start + self.schedule.due
         try:
             while file is not None and self._advance_within(due, session, file):
-                file.write(session, *self.snapshot())
+                self.write(session, file)
                 self.state.advance(min(1, due - self.state.iterations), session.clock.left)
             self.state.advance(max(0, due - self.state.iterations), session.clock.left)
         except (ValueError, ArithmeticError):  # features beyond the range of the metric
@@ -264,14 +223,19 @@ class Steps:
 
     def certify(self, session: Session) -> None:
         """A pass. One that is cut off proves what it proves, but a checkpoint knows nothing of it: it is made again."""
-        before = session.passes, session.calls, self.best, replace(self.schedule, gaps=[*self.schedule.gaps])
-        try:
-            self._prove(session)
-        except BaseException:
-            session.passes, session.calls, self.best, self.schedule = before
-            raise
+        self._prove(session)
         if not self.out_of_range:
             session.record(self.state.active_pairs)
+            self.keep(session)
+
+    def add_plane(self, session: Session, file: Checkpoint | None) -> None:
+        """A pass of the cutting plane."""
+        if not self.planes.begun and self.best is not None:
+            self.planes.begin(self.best.plane, self.best.loss)
+        self.planes.one_pass(session)
+        self.keep(session)
+        if file is not None and file.left == 0.0:
+            self.write(session, file)
 
     def _prove(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
@@ -307,13 +271,11 @@ class Steps:
         total = self.relaxation.total(weights, session.clock.left)
         session.calls += self.problem.n_graphs
         session.offer_primal(weights, total)
-        self.working_set.add(total.plane, total.loss)
 
     def prove_lower(self, session: Session, labels: NDArray[np.float32]) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
         C = self.problem.C
         plane, loss = self.relaxation.plane(labels, session.clock.left)
-        self.working_set.add(plane, loss)
         session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs)
         point = RelaxedPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)))
         if self.best is None or point.value > self.best.value:
@@ -364,29 +326,48 @@ class Steps:
         first = np.float32(mass[0] / mass.sum())
         return np.clip(first * one.labels + (1 - first) * two.labels, 0.0, 1.0)
 
-    def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arrays and plain numbers from which :meth:`resume` goes on."""
-        arrays = dict(self.state.snapshot())
-        if self.best is not None:
-            arrays["best_labels"] = self.best.labels
-        return arrays, asdict(self.schedule)
+    def keep(self, session: Session) -> None:
+        """A pass is whole: this is what checkpoints hold until the next one is. Set at once, whenever Ctrl-C comes."""
+        schedule = replace(self.schedule, gaps=[*self.schedule.gaps])
+        self.kept = Kept(session.progress(), self.best, schedule, self.planes.snapshot())
+
+    def write(self, session: Session, file: Checkpoint) -> None:
+        """The iterates and what is kept, from which :meth:`resume` goes on."""
+        assert self.kept is not None
+        arrays = {} if self.out_of_range else dict(self.state.snapshot())
+        if self.kept.best is not None:
+            arrays["best_labels"] = self.kept.best.labels
+        of_planes, numbers = self.kept.planes
+        arrays |= {f"planes.{name}": array for name, array in of_planes.items()}
+        file.write(
+            self.kept.progress,
+            session,
+            arrays,
+            {"schedule": asdict(self.kept.schedule), "planes": numbers, "out_of_range": self.out_of_range},
+        )
 
     def resume(self, session: Session, file: Checkpoint) -> None:
         """Go on from a checkpoint; both ends are proven again, from its best weights and labels.
 
         Raises ValueError if it is of another run, DamagedCheckpoint if it is not whole.
         """
-        arrays, numbers = file.read(session)
+        arrays, meta = file.read()
         try:
-            weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
-            self.state.restore(arrays)
-            self.schedule = CertificateSchedule(**numbers)
+            numbers = meta["numbers"]
+            weights, labels = arrays["best_weights"], arrays.get("best_labels")
+            self.out_of_range = numbers["out_of_range"] is True
+            if not self.out_of_range:
+                self.state.restore(arrays)
+            self.schedule = CertificateSchedule(**numbers["schedule"])
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")
-            calls = session.calls
             self.prove_upper(session, self.problem.clamp(weights))
-            session.calls = calls
             if labels is not None:
                 self.prove_lower(session, labels)
+            if numbers["planes"]["begun"] is True and self.best is not None:
+                self.planes.begin(self.best.plane, self.best.loss)
+            of_planes = {name[7:]: array for name, array in arrays.items() if name.startswith("planes.")}
+            self.planes.resume(session, of_planes, numbers["planes"])
+            go_on(session, meta)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedCheckpoint.because(file.path, error) from None

@@ -22,7 +22,7 @@ class CliqueTerms {
 
     // Adds the clique part of Psi(x, y) - Psi(x, z) to `plane` (full coordinates), z (V, K) of 0 and 1; tuples whose
     // weights are all out of use are left out.
-    void add_plane(std::int64_t graph, const std::vector<std::uint8_t>& z, std::vector<double>& plane) const;
+    void add_plane(std::int64_t graph, std::span<const std::uint8_t> z, std::vector<double>& plane) const;
 
   private:
     struct Group {

@@ -40,8 +40,13 @@ class CutMaximiser {
     Weights prepare(std::span<const double> compact, const ArcMultipliers* multipliers = nullptr) const;
     GraphAnswer solve(const Weights& weights, std::int64_t graph, Scratch& s, double* plane) const;
     const std::vector<std::uint8_t>& labels(const Scratch& s) const { return s.closure.labels(); }
+    // Adds Psi(x, y) - Psi(x, z) of labels z (V * K) to `plane` and returns their loss, as solve() does.
+    double add_plane(std::int64_t graph, std::span<const std::uint8_t> z, Scratch& s, double* plane) const;
 
   private:
+    double full_plane(std::int64_t graph, std::span<const std::uint8_t> z, Scratch& s) const;
+    void add_compact(const Scratch& s, double* plane) const;
+
     const Problem& problem_;
     CliqueTerms cliques_;
     std::vector<double> absolute_;       // absolute_feature_sums
@@ -56,6 +61,12 @@ class CutOracle : public Oracle<CutMaximiser> {
 
     // `multipliers` near the best split leave little for the flow to do; any split gives the same maximum.
     OracleTotals total(std::span<const double> compact, const ArcMultipliers& multipliers, const StopTest& stop = {});
+
+    // The same as total(compact), and all labelings found (N * K).
+    OracleTotals total(std::span<const double> compact, Labels& labels, const StopTest& stop = {});
+
+    // The plane and loss, bit for bit, of a total() that found these labels (N * K); its bound is 0.
+    OracleTotals plane_of(std::span<const std::uint8_t> labels, const StopTest& stop = {});
 
     // Sizes of the closure problems at these weights, summed over all graphs.
     ClosureStats statistics(std::span<const double> compact);

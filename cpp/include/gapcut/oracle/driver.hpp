@@ -90,9 +90,17 @@ class Oracle {
     }
 
   protected:
-    // Solves all graphs and averages. Sums run over fixed shards in index order: the bits do not depend on the number
-    // of threads.
+    // Solves all graphs and averages.
     OracleTotals total(const Weights& weights, const StopTest& stop) {
+        return average(
+            [&](std::int64_t graph, Scratch& s, double* plane) { return maximiser_.solve(weights, graph, s, plane); },
+            stop);
+    }
+
+    // answer(graph, scratch, plane) for all graphs. Sums run over fixed shards in index order: the bits do not depend
+    // on the number of threads.
+    template <class F>
+    OracleTotals average(const F& answer, const StopTest& stop) {
         const std::int64_t n = problem().n_graphs(), dim = problem().dim();
         std::vector<OracleTotals> part(static_cast<std::size_t>((n + kShard - 1) / kShard));
         run(
@@ -101,9 +109,9 @@ class Oracle {
                 OracleTotals& sum = part[shard];
                 sum.plane.assign(static_cast<std::size_t>(dim), 0.0);
                 for (auto g = shard * kShard; g < std::min(n, (shard + 1) * kShard); ++g) {
-                    const GraphAnswer answer = maximiser_.solve(weights, g, s, sum.plane.data());
-                    sum.loss += answer.loss;
-                    sum.bound += answer.bound;
+                    const GraphAnswer found = answer(g, s, sum.plane.data());
+                    sum.loss += found.loss;
+                    sum.bound += found.bound;
                 }
             },
             stop);
