@@ -424,4 +424,4 @@ def test_without_the_extra_one_line_says_what_to_install(run, monkeypatch):
 def test_interrupt_ends_a_cross_validation(folder, run, interrupt_at_pass):
     interrupt_at_pass(1)
     code, out, err = run("cv", folder / "train.npz", "--folds", 2, "--gap", "0")
-    assert (code, out, err) == (130, "", "gapcut: interrupted: nothing was written\n")
+    assert (code, out, err) == (130, "", "gapcut: interrupted: nothing more was written\n")

@@ -10,7 +10,16 @@ import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, DataPath, Flag, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.options import (
+    Certified,
+    DataPath,
+    Flag,
+    Json,
+    LearningOptions,
+    Select,
+    UnpackLimit,
+    read_graphs,
+)
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
@@ -27,6 +36,7 @@ def train(
     *,
     out: Path,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
     resume: Flag = False,
@@ -44,7 +54,7 @@ def train(
     """
     checkpoint = out.with_name(f"{out.name}.checkpoint")
     check_outputs({out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}), [data], force)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     start = time.monotonic()
     kept = _kept(graphs, checkpoint, options, resume)
     with watch_interrupt() as interrupt:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.files import write_bytes
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.model import CLASSES, TERRAIN, Bridge, Mesh, concatenate
 
@@ -41,7 +42,7 @@ def write_ply(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
         "end_header\n",
     ]
     body = mesh.vertices.astype("<f8").tobytes() + rows.tobytes()
-    Path(path).write_bytes("\n".join(header).encode("ascii") + body)
+    write_bytes(Path(path), "\n".join(header).encode("ascii") + body)
 
 
 def write_glb(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
@@ -79,7 +80,7 @@ def write_glb(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
     blob += b"\0" * (-len(blob) % 4)
     head = struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len(blob))
     chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(blob), 0x004E4942)
-    Path(path).write_bytes(head + chunks + bytes(blob))
+    write_bytes(Path(path), head + chunks + bytes(blob))
 
 
 def _material(name: str) -> dict[str, Any]:
