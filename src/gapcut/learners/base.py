@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from gapcut import _core
 from gapcut.certificates import Bounds, Callback, Certificate, Record, Status
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import Oracle, OracleTotal
@@ -137,7 +138,7 @@ class Session:
         self.bounds.offer_primal(w, total.slack(w, self.oracle.exact))
         if self.oracle.exact:
             return
-        shown = 0.5 * float(w @ w) + self.problem.C * total.violation(w)
+        shown = 0.5 * _core.dot(w, w) + self.problem.C * total.violation(w)
         if shown < self.bounds.lower * (1.0 - _SLIP):
             self.note_impossible()
         if (

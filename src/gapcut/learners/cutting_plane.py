@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.certificates import Bounds, iteration_bound
 from gapcut.learners.base import Ask, Learner, LearnResult, Session, WarmStart
 from gapcut.learners.qp import PlaneProgram, QPSolver, qp_solver
@@ -125,7 +126,8 @@ class WorkingSet:
         active = np.flatnonzero(self.alpha > 0.0)
         if len(active):
             alpha = self.alpha[active]
-            bounds.offer_dual(alpha @ self.planes[active], float(alpha @ self.losses[active]), len(alpha))
+            plane = _core.weighted_sum(alpha, self.planes[active])
+            bounds.offer_dual(plane, _core.dot(alpha, self.losses[active]), len(alpha))
 
     def add(self, plane: FloatArray, loss: float) -> bool:
         """Takes the oracle's plane in and sets ``eta``. False if the set had it already."""
@@ -149,4 +151,4 @@ class WorkingSet:
         """Row by row, so that a plane seen before has the same slack to the bit however many stand beside
         it.
         """
-        return np.asarray(losses - np.array([row @ self.weights for row in planes]))
+        return np.asarray(losses - _core.dots(planes, self.weights))

@@ -47,7 +47,7 @@ class OracleTotal:
 
     def violation(self, w: FloatArray) -> float:
         """The slack that the plane asks for at ``w``, at least 0."""
-        return max(0.0, self.loss - float(self.plane @ w))
+        return max(0.0, self.loss - _core.dot(self.plane, w))
 
     def slack(self, w: FloatArray, exact: bool = True) -> SlackBound:
         """The bound of a pass at ``w``; ``exact``: whether the labelings behind the plane are maximisers."""
