@@ -20,12 +20,12 @@ for _ in range(6):
     X = r.normal(size=(V, 3000))
     edges = np.array([(a, (a + 1) % V) for a in range(V)])
     graphs.append(Graph(X, edges, r.random((V, 40)), (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] > 0)))
-for learner, oracle, C in (
-    *((name, "cut", 1.0) for name in ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")),
-    *(("block", oracle, 1.0) for oracle in ("trws", "lp")),
-    ("primal-dual", "cut", 1e4),
+for learner, oracle in (
+    *((name, "cut") for name in ("primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient")),
+    ("block", "trws"),
+    ("block", "lp"),
 ):
-    svm = StructuredSVM(learner=learner, oracle=oracle, C=C, max_passes=6, gap=1e-3, n_jobs=int(sys.argv[1]))
+    svm = StructuredSVM(learner=learner, oracle=oracle, max_passes=4, gap=1e-3, n_jobs=int(sys.argv[1]))
     c = svm.fit(graphs).certificate_
     assert svm.unary_.size + svm.pairwise_.size > 10_000
     found = [svm.infer(g) for g in graphs[:2]]
@@ -52,5 +52,5 @@ def test_threads_change_no_bit_above_10000_weights():
     if (os.cpu_count() or 1) < 2:
         pytest.skip("BLAS makes no more threads than there are processors")
     alone = printed(1, 1)
-    assert len(alone) == 8
+    assert len(alone) == 7
     assert printed(2, 2) == alone
