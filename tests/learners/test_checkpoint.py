@@ -244,7 +244,9 @@ def killed_run(path: str, gap: float):
     settings = Settings.checked(StructuredSVM(C=300.0).get_params()).settled(graphs)
     problem = build_problem(training_set(graphs, settings), settings)
     learner = PrimalDual(checkpoint=path, checkpoint_seconds=0.25)
-    return learner.run(problem, CutOracle(problem), Limits(gap=gap))
+    found = learner.run(problem, CutOracle(problem), Limits(gap=gap))
+    Path(path).unlink(missing_ok=True)
+    return found
 
 
 @pytest.mark.slow
