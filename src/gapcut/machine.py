@@ -50,6 +50,13 @@ class Machine(Parameters):
         culprit; OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call;
         feature steps are not cut short, since no model is without them.
         """
+        self.fit_resumable(X, y)
+        if self.checkpoint is not None and self.certificate_.status == "certified":
+            Path(self.checkpoint).unlink(missing_ok=True)
+        return self
+
+    def fit_resumable(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
+        """:meth:`fit`, but the checkpoint stays when the target is met: to be deleted once the model is on disk."""
         start = time.monotonic()
         settings = self._settings()
         limit = settings.time_limit

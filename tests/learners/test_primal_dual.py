@@ -254,7 +254,7 @@ def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
         relaxation.state.advance(int(rng.choice([1, 7, 400])))
         reached = problem.clamp(relaxation.state.weights())
         for w in (reached, problem.clamp(rng.normal(size=problem.dim) * 3.0)):
-            cold, warm = oracle.total(w), oracle.total(w, None, relaxation.state)
+            cold, warm = oracle.total(w), relaxation.total(w)
             bound, rounding = relaxation.state.slack_bound(problem.core, w)
             two_threads = relaxation.state.slack_bound(problem.core, w, 2)
             assert two_threads == (bound, rounding)
@@ -278,11 +278,13 @@ def test_a_split_of_another_problem_is_refused():
         first, _, _ = tiny_problem(rng)
         second, _, _ = tiny_problem(rng, n_graphs=3)
         state = CutOracle(first).relaxation(PrimalDual().native(), 1).state
+        other = CutOracle(second).relaxation(PrimalDual().native(), 1)
+        other.state = state
         state.advance(3)
         if first.n_labels != second.n_labels or (
             state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]
         ):
             refused += 1
             with pytest.raises(ValueError, match="another problem"):
-                CutOracle(second).total(np.zeros(second.dim), None, state)
+                other.total(np.zeros(second.dim))
     assert refused > 10

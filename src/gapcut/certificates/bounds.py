@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.certificates.rounding import SMALLEST, gamma, up
 from gapcut.oracles.base import SlackBound
 from gapcut.problem import LearningProblem
@@ -20,7 +21,7 @@ def primal_bound(problem: LearningProblem, w: FloatArray, slack: SlackBound) -> 
     ``gamma_3`` more; d products may underflow. The rest of the rounding is the slack's own.
     """
     with np.errstate(over="ignore"):
-        square, most = 0.5 * float(w @ w), problem.C * slack.bound
+        square, most = 0.5 * _core.dot(w, w), problem.C * slack.bound
         if not w.any() and most == 0.0:
             return 0.0, 0.0
         value = square + most
@@ -67,11 +68,12 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
         excess = gamma(terms + 2)
         error = 2.0 * problem.C * (1.0 + excess) * problem.absolute_mean * roundings * (1.0 + 1e-9)
         error += (terms + 1) * max(1.0, problem.C) * SMALLEST
-        product, square = np.abs(w) @ np.abs(x), 0.5 * float(w @ w)
+        product, square = _core.dot(np.abs(w), np.abs(x)), 0.5 * _core.dot(w, w)
         value = loss - problem.conjugate(x)
         rounding = (
             roundings * abs(loss)
-            + float(np.abs(w) @ error + 0.5 * (error @ error))
+            + _core.dot(np.abs(w), error)
+            + 0.5 * _core.dot(error, error)
             + gamma(2 * size + 8) * (product + square)
             + gamma(8) * (abs(loss) + product + square)
             + size * SMALLEST
@@ -91,8 +93,8 @@ def trivial_bound(problem: LearningProblem) -> float:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))
-        slack = problem.max_loss + 2.0 * float(np.abs(w) @ problem.absolute_mean)
-        value = 0.5 * float(w @ w) + problem.C * slack
+        slack = problem.max_loss + 2.0 * _core.dot(np.abs(w), problem.absolute_mean)
+        value = 0.5 * _core.dot(w, w) + problem.C * slack
         bound = up(value * (1.0 + gamma(_operations(problem) + 2 * problem.dim + 16)))
     return bound if math.isfinite(bound) else math.inf
 
@@ -101,7 +103,7 @@ def no_plane_bound(problem: LearningProblem) -> float:
     """``1/2 |clamp(0)|^2`` rounded down: the slack is never negative."""
     with np.errstate(over="ignore"):
         w = problem.clamp(np.zeros(problem.dim))
-        bound = 0.5 * float(w @ w) * (1.0 - gamma(2 * problem.dim + 8))
+        bound = 0.5 * _core.dot(w, w) * (1.0 - gamma(2 * problem.dim + 8))
     return bound if math.isfinite(bound) else 0.0
 
 

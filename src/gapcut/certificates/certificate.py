@@ -121,6 +121,13 @@ class Bounds(Bracket):
         if other.lower > self.lower:
             self.lower, self.lower_rounding = other.lower, other.lower_rounding
 
+    def recall(self, upper: float, upper_rounding: float, lower: float, lower_rounding: float) -> None:
+        """The ends of an earlier run in place of those proven here, where these imply them; else they prove nothing."""
+        if self.upper <= upper and upper_rounding >= 0.0:
+            self.upper, self.upper_rounding = upper, upper_rounding
+        if self.lower >= lower and lower_rounding >= 0.0:
+            self.lower, self.lower_rounding = lower, lower_rounding
+
     @property
     def bounded(self) -> bool:
         """Whether the upper bound of the model is a number."""

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, option, read_graphs
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, option, read_graphs
 from gapcut.cli.outputs import LABELS, Force, check_outputs, write_result
 from gapcut.cli.show import (
     certificate_document,
@@ -38,6 +38,7 @@ def predict(
     *,
     out: Path,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     inference: Inference = None,
     jobs: Jobs = -1,
     force: Force = False,
@@ -49,7 +50,7 @@ def predict(
     """
     check_outputs({out: LABELS}, [model, data], force)
     svm = _load(model, jobs, inference)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     solutions, seconds = _solve(svm, graphs)
     arrays = _arrays(graphs, solutions)
     write_result(out, lambda path: _write(path, arrays))
@@ -64,13 +65,14 @@ def evaluate(
     /,
     *,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     inference: Inference = None,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
     """Compare predicted labels with those of the data, weighted by node weights."""
     svm = _load(model, jobs, inference)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     solutions, seconds = _solve(svm, graphs)
     scores = score_graphs(graphs, [s.labels for s in solutions], svm.classes_)
     if not scores.nodes > 0:

@@ -115,7 +115,9 @@ def _restrict(energy: Energy, kept: list[IntArray]) -> Energy:
     if not (left < energy.n_labels).any() and not np.any(sliced):
         return energy
     every = (energy.clique(c) for c in range(energy.n_cliques))
-    cliques = [_drop_fixed(clique, kept) if cut else clique for clique, cut in zip(every, sliced, strict=True)]
+    cliques = [
+        _drop_fixed(clique, kept) if cut else clique for clique, cut in zip(every, sliced, strict=True)
+    ]
     free = [nodes.size > 0 for nodes, _ in cliques]
     constant = [float(table) for (_, table), has in zip(cliques, free, strict=True) if not has]
     unaries = [energy.unary(u)[k] for u, k in enumerate(kept)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from gapcut import _core
 from gapcut.certificates import Bounds, Callback, Certificate, Record, Status
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import Oracle, OracleTotal
@@ -60,6 +62,16 @@ class LearnResult:
     message: str = ""
     impossible: int = 0
     warm_start: Callable[[], WarmStart] | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands after a pass: counts, history, and both ends with the weights of the upper one."""
+
+    passes: int
+    calls: int
+    records: int
+    bounds: Bounds
 
 
 @dataclass
@@ -121,7 +133,7 @@ class Session:
         self.bounds.offer_primal(w, total.slack(w, self.oracle.exact))
         if self.oracle.exact:
             return
-        shown = 0.5 * float(w @ w) + self.problem.C * total.violation(w)
+        shown = 0.5 * _core.dot(w, w) + self.problem.C * total.violation(w)
         if shown < self.bounds.lower * (1.0 - _SLIP):
             self.note_impossible()
         if (
@@ -145,6 +157,10 @@ class Session:
         self.history.append(entry)
         if self.callback is not None and self.callback(entry):
             self.ended = "stopped by the callback: the best model so far is kept"
+
+    def progress(self) -> Progress:
+        """A copy of where it stands."""
+        return Progress(self.passes, self.calls, len(self.history), copy(self.bounds))
 
     @contextmanager
     def guard(self) -> Iterator[None]:

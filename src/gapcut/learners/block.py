@@ -152,7 +152,7 @@ def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
     """The true gap; where the oracle proves no upper bound, that to the objective its planes show."""
     if session.bounds.bounded:
         return session.bounds.gap
-    shown = 0.5 * float(w @ w) + session.problem.C * total.violation(w)
+    shown = 0.5 * _core.dot(w, w) + session.problem.C * total.violation(w)
     return max(0.0, shown - session.bounds.lower)
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gapcut.certificates import iteration_bound
+from gapcut import _core
+from gapcut.certificates import Bounds, iteration_bound
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
 from gapcut.learners.qp import PlaneProgram, QPSolver, qp_solver
 from gapcut.problem import LearningProblem
@@ -47,14 +48,9 @@ class CuttingPlane(Learner):
 
 def one_pass(session: Session, working_set: WorkingSet) -> None:
     """Lines 6 to 12 of Algorithm 1, and the bounds they prove."""
-    bounds, limits = session.bounds, session.limits
+    limits = session.limits
     working_set.solve(session.clock.left)
-    active = working_set.alpha > 0.0
-    if active.any():
-        alpha = working_set.alpha[active]
-        bounds.offer_dual(
-            alpha @ working_set.planes[active], float(alpha @ working_set.losses[active]), len(alpha)
-        )
+    working_set.offer(session.bounds)
     total = session.full_pass(working_set.weights)
     grew = working_set.add(total.plane, total.loss)
     if not session.oracle.exact and working_set.eta < working_set.xi * (1.0 - _IMPOSSIBLE):
@@ -120,6 +116,14 @@ class WorkingSet:
         slacks = self._slack(self.planes, self.losses)
         self.xi = max(0.0, float(slacks.max()))
 
+    def offer(self, bounds: Bounds) -> None:
+        """The lower end that the masses prove."""
+        active = np.flatnonzero(self.alpha > 0.0)
+        if len(active):
+            alpha = self.alpha[active]
+            plane = _core.weighted_sum(alpha, self.planes[active])
+            bounds.offer_dual(plane, _core.dot(alpha, self.losses[active]), len(alpha))
+
     def add(self, plane: FloatArray, loss: float) -> bool:
         """Takes the oracle's plane in and sets ``eta``. False if the set had it already."""
         self.eta = float(self._slack(plane[None, :], np.array([loss]))[0])
@@ -140,4 +144,4 @@ class WorkingSet:
 
     def _slack(self, planes: FloatArray, losses: FloatArray) -> FloatArray:
         """Row by row, so that a plane seen before has the same slack to the bit however many stand beside it."""
-        return np.asarray(losses - np.array([row @ self.weights for row in planes]))
+        return np.asarray(losses - _core.dots(planes, self.weights))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
 from gapcut.learners.sweeps import Average, batches, line_search, sweep_and_certify
 from gapcut.oracles.base import OraclePlanes
@@ -125,7 +126,7 @@ class BlockDual:
     def block_gap(self, weights: FloatArray, graphs: list[int], found: OraclePlanes) -> float:
         """``sum over graphs of m bound_i - (d_i - w'x_i)`` at ``weights``: what the best plane promises a block."""
         rows = self.rows[graphs]
-        return float((self.mass * found.bounds - (rows[:, -1] - rows[:, :-1] @ weights)).sum())
+        return float((self.mass * found.bounds - (rows[:, -1] - _core.dots(rows[:, :-1], weights))).sum())
 
     def step_all(self, graphs: list[int], found: OraclePlanes) -> None:
         """A step for each graph, in this order, to the best point between its combination and its new plane."""

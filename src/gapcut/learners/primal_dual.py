@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from gapcut import _core
 from gapcut.certificates import Callback
 from gapcut.engines import OutOfTime
-from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
-from gapcut.learners.block import Block
-from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
+from gapcut.learners.base import Learner, LearnResult, Limits, Progress, Session, WarmStart
+from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.qp import PlaneProgram, qp_solver
 from gapcut.learners.schedule import REPAIR_COST, CertificateSchedule
+from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -66,9 +66,8 @@ class PrimalDual(Learner):
     ``seed`` orders the repair.
 
     ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
-    run ends without its target; a run that finds it there goes on from it. It is deleted once the target is met.
-    Results do not depend on ``n_threads`` nor on being interrupted and resumed (planes of ``block`` are not kept: a run
-    that is resumed after its turns began makes them anew, and may end elsewhere within its gap).
+    run ends without its target; a run that finds it there goes on from it. Who has the result deletes it.
+    Results do not depend on ``n_threads`` nor on being interrupted and resumed; passes of ``block`` are made again.
     """
 
     needs_relaxation: ClassVar[bool] = True
@@ -126,21 +125,23 @@ class PrimalDual(Learner):
         if self.checkpoint is not None:
             file = Checkpoint(self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds)
         with session.guard():
-            if file is not None and file.path.exists():
-                steps.resume(session, file)
             planes = PlaneTurns(session, self.seed)
+            if file is not None and file.path.exists():
+                steps.resume(session, file, planes)
+            steps.keep(session, planes)
             while session.goes_on:
-                if not steps.stalled:
-                    steps.advance(session, file)
-                    steps.certify(session)
-                while session.goes_on and planes.passes < steps.plane_passes and not planes.ended:
+                if planes.passes < steps.plane_passes and not planes.ended:
                     planes.one_pass()
-                if steps.stalled and planes.ended and not session.target_met:
-                    session.ended = session.ended or planes.ended
-        if file is not None and session.target_met:
-            file.path.unlink(missing_ok=True)
-        elif file is not None and steps.state.iterations:
-            file.write(session, *steps.snapshot())
+                    steps.keep(session, planes)
+                    if file is not None and file.left == 0.0:
+                        steps.write(session, file)
+                elif steps.stalled:
+                    session.ended = planes.ended
+                else:
+                    steps.advance(session, file)
+                    steps.certify(session, planes)
+        if file is not None and steps.kept is not None and not session.target_met:
+            steps.write(session, file)
         return replace(session.result(), warm_start=steps.warm_start)
 
     def _identity(self, problem: LearningProblem) -> dict[str, Any]:
@@ -148,38 +149,6 @@ class PrimalDual(Learner):
         free = ("n_threads", "checkpoint", "checkpoint_seconds")
         settings = {name: value for name, value in asdict(self).items() if name not in free}
         return {"fingerprint": problem.fingerprint, "C": problem.C, **settings}
-
-
-class PlaneTurns:
-    """The block method beside the steps. It has a session of its own, so that each pass is the one that it would make
-    alone: its stabilised points are about its own best weights, and those of the steps would lead them astray.
-    """
-
-    def __init__(self, session: Session, seed: int) -> None:
-        self._session = session
-        self._own = Session(session.problem, session.oracle, replace(session.limits, max_passes=None))
-        self._own.clock = session.clock
-        self._passes = Block(seed=seed).ascend(self._own)
-
-    @property
-    def passes(self) -> int:
-        return self._own.passes
-
-    @property
-    def ended(self) -> str:
-        """Why no pass can help any more; empty while some can."""
-        return self._own.ended
-
-    def one_pass(self) -> None:
-        """A pass of both sessions; what is proven in one that is cut off holds all the same."""
-        session, own = self._session, self._own
-        try:
-            next(self._passes, None)
-        finally:
-            session.bounds.join(own.bounds)
-        session.passes += 1
-        session.calls += session.problem.n_graphs
-        session.record(own.history[-1].planes)
 
 
 @dataclass(frozen=True)
@@ -190,6 +159,17 @@ class RelaxedPoint:
     plane: FloatArray
     loss: float
     value: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds beside the iterates: the state after the last whole pass, which does not change;
+    ``planes``: passes of ``block`` so far."""
+
+    progress: Progress
+    best: RelaxedPoint | None
+    schedule: CertificateSchedule
+    planes: int
 
 
 class Steps:
@@ -206,6 +186,7 @@ class Steps:
         self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
         self.best: RelaxedPoint | None = None
         self.out_of_range = False
+        self.kept: Kept | None = None
 
     def set_trade_off(self, C: float) -> None:
         """Another C from the iterates reached."""
@@ -228,7 +209,7 @@ class Steps:
         due = self.schedule.start + self.schedule.due
         try:
             while file is not None and self._advance_within(due, session, file):
-                file.write(session, *self.snapshot())
+                self.write(session, file)
                 self.state.advance(min(1, due - self.state.iterations), session.clock.left)
             self.state.advance(max(0, due - self.state.iterations), session.clock.left)
         except (ValueError, ArithmeticError):  # features beyond the range of the metric
@@ -264,16 +245,12 @@ class Steps:
         largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
         return largest * self.state.active_pairs <= CUT_ARCS
 
-    def certify(self, session: Session) -> None:
+    def certify(self, session: Session, planes: PlaneTurns) -> None:
         """A pass. One that is cut off proves what it proves, but a checkpoint knows nothing of it: it is made again."""
-        before = session.passes, session.calls, self.best, replace(self.schedule, gaps=[*self.schedule.gaps])
-        try:
-            self._prove(session)
-        except BaseException:
-            session.passes, session.calls, self.best, self.schedule = before
-            raise
+        self._prove(session)
         if not self.out_of_range:
             session.record(self.state.active_pairs)
+            self.keep(session, planes)
 
     def _prove(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
@@ -363,29 +340,43 @@ class Steps:
         first = np.float32(mass[0] / mass.sum())
         return np.clip(first * one.labels + (1 - first) * two.labels, 0.0, 1.0)
 
-    def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arrays and plain numbers from which :meth:`resume` goes on."""
-        arrays = dict(self.state.snapshot())
-        if self.best is not None:
-            arrays["best_labels"] = self.best.labels
-        return arrays, asdict(self.schedule)
+    def keep(self, session: Session, planes: PlaneTurns) -> None:
+        """A pass is whole: this is what checkpoints hold until the next one is. Set at once, whenever Ctrl-C comes."""
+        schedule = replace(self.schedule, gaps=[*self.schedule.gaps])
+        self.kept = Kept(session.progress(), self.best, schedule, planes.passes)
 
-    def resume(self, session: Session, file: Checkpoint) -> None:
+    def write(self, session: Session, file: Checkpoint) -> None:
+        """The iterates and what is kept, from which :meth:`resume` goes on."""
+        assert self.kept is not None
+        arrays = {} if self.out_of_range else dict(self.state.snapshot())
+        if self.kept.best is not None:
+            arrays["best_labels"] = self.kept.best.labels
+        numbers = {
+            "schedule": asdict(self.kept.schedule),
+            "planes": self.kept.planes,
+            "out_of_range": self.out_of_range,
+        }
+        file.write(self.kept.progress, session, arrays, numbers)
+
+    def resume(self, session: Session, file: Checkpoint, planes: PlaneTurns) -> None:
         """Go on from a checkpoint; both ends are proven again, from its best weights and labels.
 
         Raises ValueError if it is of another run, DamagedCheckpoint if it is not whole.
         """
-        arrays, numbers = file.read(session)
+        arrays, meta = file.read()
         try:
-            weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
-            self.state.restore(arrays)
-            self.schedule = CertificateSchedule(**numbers)
+            numbers = meta["numbers"]
+            weights, labels = arrays["best_weights"], arrays.get("best_labels")
+            self.out_of_range = numbers["out_of_range"] is True
+            if not self.out_of_range:
+                self.state.restore(arrays)
+            self.schedule = CertificateSchedule(**numbers["schedule"])
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")
-            calls = session.calls
             self.prove_upper(session, self.problem.clamp(weights))
-            session.calls = calls
             if labels is not None:
                 self.prove_lower(session, labels)
+            planes.repeat(int(numbers["planes"]))
+            go_on(session, meta)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedCheckpoint.because(file.path, error) from None

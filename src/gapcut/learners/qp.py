@@ -29,11 +29,11 @@ class PlaneProgram:
 
     def value_and_gap(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Weights, dual value and primal-dual gap of a feasible ``alpha``."""
-        x = alpha @ self.planes
+        x = _core.weighted_sum(alpha, self.planes)
         weights = np.clip(x, self.lower, self.upper)
-        slack = self.losses - self.planes @ weights
-        value = float(alpha @ self.losses - weights @ x + 0.5 * (weights @ weights))
-        gap = self.C * max(0.0, float(slack.max(initial=0.0))) - float(alpha @ slack)
+        slack = self.losses - _core.dots(self.planes, weights)
+        value = _core.dot(alpha, self.losses) - _core.dot(weights, x) + 0.5 * _core.dot(weights, weights)
+        gap = self.C * max(0.0, float(slack.max(initial=0.0))) - _core.dot(alpha, slack)
         return weights, value, max(0.0, gap)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
 from gapcut.learners.sweeps import Average, batches, line_search, sweep_and_certify
 from gapcut.problem import LearningProblem
@@ -78,7 +79,9 @@ class _Iterates:
         C = self.problem.C
         if self.start is None:
             longest = self.learner.first * math.sqrt(C * self.problem.max_loss)
-            self.start = max(1.0, 2.0 * C * float(np.linalg.norm(plane)) / longest) if longest > 0.0 else 1.0
+            self.start = (
+                max(1.0, 2.0 * C * math.sqrt(_core.dot(plane, plane)) / longest) if longest > 0.0 else 1.0
+            )
         self.steps += 1
         size = min(1.0, 2.0 / (self.steps + self.start))
         self.weights = self.problem.clamp((1.0 - size) * self.weights + size * C * plane)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.learners.base import Session
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -77,8 +78,9 @@ def line_search(problem: LearningProblem, x: FloatArray, along: FloatArray, gain
         """First and second derivative at ``s``."""
         at = x + s * along
         inside = (at > low) & (at < high)
-        first = gain - float(np.clip(at, low, high) @ along)
-        return first, -float(along[inside] @ along[inside])
+        free = along[inside]
+        first = gain - _core.dot(np.clip(at, low, high), along)
+        return first, -_core.dot(free, free)
 
     first, second = slope(0.0)
     if not first > 0.0:

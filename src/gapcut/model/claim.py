@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.certificates import Callback, Certificate, Record, primal_bound
 from gapcut.data import Graph
 from gapcut.learners import Limits
@@ -128,7 +129,7 @@ def _objective(
         return upper, upper - rounding
     reached = 0.0
     for _ in range(_ROUNDS):
-        reached = max(reached, 0.5 * float(weights @ weights) + problem.C * total.violation(weights))
+        reached = max(reached, 0.5 * _core.dot(weights, weights) + problem.C * total.violation(weights))
         if upper <= _more(claimed):
             break
         total = oracle.total(weights)

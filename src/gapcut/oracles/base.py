@@ -47,7 +47,7 @@ class OracleTotal:
 
     def violation(self, w: FloatArray) -> float:
         """The slack that the plane asks for at ``w``, at least 0."""
-        return max(0.0, self.loss - float(self.plane @ w))
+        return max(0.0, self.loss - _core.dot(self.plane, w))
 
     def slack(self, w: FloatArray, exact: bool = True) -> SlackBound:
         """The bound of a pass at ``w``; ``exact``: whether the labelings behind the plane are maximisers."""
@@ -90,9 +90,13 @@ class Relaxation:
     """
 
     def __init__(
-        self, oracle: Oracle, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int
+        self,
+        cuts: _core.CutOracle,
+        problem: LearningProblem,
+        settings: _core.PrimalDualSettings,
+        n_threads: int,
     ) -> None:
-        self._oracle, self._core, self._threads = oracle, problem.core, n_threads
+        self._cuts, self._core, self._threads = cuts, problem.core, n_threads
         box = problem.core, problem.lower, problem.upper
         self.state = _core.PrimalDual(*box, problem.C, settings, n_threads)
         self._repair = _core.Repair(*box, n_threads)
@@ -108,7 +112,7 @@ class Relaxation:
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
         """The oracle's own pass at ``w``, started from the multipliers; its value does not depend on them."""
-        return self._oracle.total(w, time_left, self.state)
+        return OracleTotal(*self._cuts.total_from(contiguous(w), self.state, time_left))
 
     def plane(self, labels: NDArray[np.float32], time_left: float | None = None) -> tuple[FloatArray, float]:
         """Mean plane (dim,) and mean loss of relaxed labels: the average over their threshold labelings."""
@@ -152,13 +156,8 @@ class Oracle(ABC):
         Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
         """
 
-    def total(
-        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
-    ) -> OracleTotal:
-        """Solve all graphs and return means, the same bits for any number of threads.
-
-        ``start``: iterates of the oracle's relaxation near ``w``, which may save work; the value does not depend on it.
-        """
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """Solve all graphs and return means, the same bits for any number of threads."""
         return self.evaluate(w, None, time_left).mean()
 
     def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
@@ -180,9 +179,7 @@ class NativeOracle(Oracle):
         chosen = self._every_graph() if graphs is None else np.asarray(graphs, dtype=np.int32)
         return OraclePlanes(*self._native.evaluate(contiguous(w), chosen, time_left))
 
-    def total(
-        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
-    ) -> OracleTotal:
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
         return OracleTotal(*self._native.total(contiguous(w), time_left))
 
     def _labelings(self, w: FloatArray) -> list[AnyArray]:

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 
+from gapcut import _core
 from gapcut.data import CliqueSet, Graph
 from gapcut.oracles.base import Oracle, OraclePlanes, ProblemName
 from gapcut.problem import LearningProblem
@@ -91,9 +92,9 @@ class BruteOracle(Oracle):
         best = z[int(np.argmax(values))]
         plane = self._feature_map(example, example.truth) - self._feature_map(example, best)
         loss = float(example.loss @ np.abs(best - example.truth).sum(axis=1))
-        value = loss - float(plane @ w)
+        value = loss - _core.dot(plane, w)
         terms = a.size + b.size + len(w) + sum(len(c) for c in example.cliques) + 8
-        magnitude += loss + float(np.abs(plane) @ np.abs(w))
+        magnitude += loss + _core.dot(np.abs(plane), np.abs(w))
         rounding = 4.0 * terms * np.finfo(np.float64).eps * float(magnitude)
         return plane, loss, max(0.0, value) + rounding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, Relaxation, contiguous
+from gapcut.oracles.base import NativeOracle, ProblemName, Relaxation, contiguous
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -37,17 +37,9 @@ class CutOracle(NativeOracle):
         self._cuts.use_persistency(persistency)
         super().__init__(problem, self._cuts)
 
-    def total(
-        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
-    ) -> OracleTotal:
-        """``start`` holds multipliers near the best ones for these weights: they leave little for the flow to do."""
-        if start is None:
-            return super().total(w, time_left)
-        return OracleTotal(*self._cuts.total_from(contiguous(w), start, time_left))
-
     def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
-        return Relaxation(self, self._problem, settings, n_threads)
+        return Relaxation(self._cuts, self._problem, settings, n_threads)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""

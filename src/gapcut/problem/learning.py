@@ -61,7 +61,7 @@ class LearningProblem:
     def conjugate(self, x: FloatArray) -> float:
         """``max_w w'x - 1/2 |w|^2`` over the box, attained at ``clamp(x)``."""
         w = self.clamp(x)
-        return float(w @ x - 0.5 * (w @ w))
+        return _core.dot(w, x) - 0.5 * _core.dot(w, w)
 
     def expand(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``; see also :meth:`clique_weights`."""

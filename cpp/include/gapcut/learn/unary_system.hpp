@@ -2,7 +2,7 @@
 // and the step that solves (L_k + I/c) x = r.
 //
 // Three ways, one interface. Dense: A and a Cholesky factor for each distinct f. Iterative, for thousands of columns: A
-// is applied through X and the steps are solved by conjugate gradients, all labels at once, roughly (decision 18).
+// is applied through X and the steps are solved by conjugate gradients, all labels at once, roughly (decision 19).
 // Diagonal: A is replaced by the diagonal of row sums of |X|' diag(weight) |X|, which is never below it; each column
 // then moves alone.
 #pragma once

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.extras import needed
+from gapcut.files import write_bytes
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.model import CLASSES, TERRAIN, Bridge, concatenate
 
@@ -40,7 +41,7 @@ def write_ply(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
         "end_header\n",
     ]
     body = mesh.vertices.astype("<f8").tobytes() + rows.tobytes()
-    Path(path).write_bytes("\n".join(header).encode("ascii") + body)
+    write_bytes(Path(path), "\n".join(header).encode("ascii") + body)
 
 
 def write_glb(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
@@ -59,7 +60,7 @@ def write_glb(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
     for mesh, label, name, number in solids:
         solid = trimesh.Trimesh(mesh.vertices, mesh.faces, visual=paint[label], process=False)
         scene.add_geometry(solid, name, name, transform=y_up, metadata={"part": number, "class": label})
-    Path(path).write_bytes(scene.export(file_type="glb"))
+    write_bytes(Path(path), scene.export(file_type="glb"))
 
 
 def _material(visual: Any, name: str) -> Any:

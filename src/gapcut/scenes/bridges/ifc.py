@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.extras import needed
+from gapcut.files import write_bytes
 from gapcut.scenes.bridges.ifc_map import BRIDGE_TYPES, EXPORT, KEPT_IN_ABUTMENT, class_of, entity
 from gapcut.scenes.bridges.model import CLASSES, TERRAIN, Bridge, Mesh, Part, concatenate
 
@@ -42,7 +43,7 @@ def write_ifc(bridge: Bridge, path: str | Path) -> None:
     closed), the terrain as IfcGeographicElement. Equal bridges give equal global ids."""
     writer = _Writer(_ifcopenshell(), bridge)
     writer.write()
-    writer.file.write(str(path))
+    write_bytes(Path(path), writer.file.to_string().encode())
 
 
 class _Writer:
