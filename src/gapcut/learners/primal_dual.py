@@ -28,8 +28,11 @@ FIRST = 20
 GROWTH = 1.4
 """From one certificate to the next where nothing is predicted."""
 
-REPAIR_COST = 40
-"""Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
+FIRST_REPAIR = 160
+"""Iterations after which the first repair is tried, however far the target seems."""
+
+SLOWING = 0.7
+"""Of the time until the target, what a steady rate predicts: the rate falls on the way."""
 
 CUT_WITHIN = 1.25
 """Gap, in targets, within which the oracle is asked for a better upper end than the multipliers prove."""
@@ -159,9 +162,9 @@ class PrimalDual(Learner):
 class CertificateSchedule:
     """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
 
-    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair costs as much
-    as ``REPAIR_COST`` iterations, so it is made when waiting would cost more. ``unrepaired`` and ``repaired`` are the
-    last (iteration, gap) of either kind, ``gaps`` the gaps so far.
+    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
+    waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, gap) of either kind, ``gaps`` the
+    gaps so far, ``repair_excess`` what the last repair cost over what was expected of it.
     """
 
     start: int = 0
@@ -169,7 +172,8 @@ class CertificateSchedule:
     last_upper: float = math.inf
     unrepaired: Sequence[float] | None = None
     repaired: Sequence[float] | None = None
-    repair_due: int = 4 * REPAIR_COST
+    repair_due: int = FIRST_REPAIR
+    repair_excess: float = 1.0
     gaps: list[float] = field(default_factory=list)
 
     def predict(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
@@ -287,7 +291,7 @@ class Steps:
         reached = self.prove_lower(session, labels)
         gap = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
-        if not session.target_met and self._repair_pays(session, gap, wait):
+        if not session.target_met and self._repair_pays(session, labels, gap, wait):
             wait = min(wait, self._repair(session, labels, now))
         if self._oracle_decides(bounds.relative_gap, target):
             self.prove_upper(session, weights)
@@ -320,29 +324,36 @@ class Steps:
             self.best = point
         return point
 
-    def _repair_pays(self, session: Session, gap: float, wait: float) -> bool:
-        if not self.settings.repair or wait < REPAIR_COST:
+    def _repair_cost(self, labels: NDArray[np.float32]) -> float:
+        """Of a repair of these labels, in iterations."""
+        return self.schedule.repair_excess * self.relaxation.repair_cost(labels)
+
+    def _repair_pays(self, session: Session, labels: NDArray[np.float32], gap: float, wait: float) -> bool:
+        """Whether waiting would cost more, and a repair no more than the iterations so far."""
+        if not self.settings.repair:
+            return False
+        now, cost = self.state.iterations - self.schedule.start, self._repair_cost(labels)
+        if now < cost or wait < SLOWING * cost:
             return False
         upper, target = session.bounds.upper, session.limits.gap
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        due = self.state.iterations - self.schedule.start >= self.schedule.repair_due
-        return gap < 18.0 * target or settled or due
+        return gap < 18.0 * target or settled or now >= self.schedule.repair_due
 
     def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
-        """Repairs the labels; where that is not enough, once more a mixture of them and the best so far: the errors of
-        both are of one kind but not the same, and D is concave. Returns the iterations until repaired labels should
-        meet the target.
+        """Repairs the labels; where that is not enough, once more a mixture of them and the best so far, if that was
+        repaired too: the errors of both are of one kind but not the same, and D is concave. Returns the iterations
+        until repaired labels should meet the target.
         """
         before, schedule, target = self.best, self.schedule, session.limits.gap
         repaired = self.prove_lower(session, self._repaired(session, labels))
-        if before is not None and not session.target_met:
+        if before is not None and schedule.repaired is not None and not session.target_met:
             mixture = self._mixture(before, repaired, session.clock.left)
             self.prove_lower(session, self._repaired(session, mixture))
         gap = session.bounds.relative_gap
         predicted = schedule.predict(now, gap, target, schedule.repaired)
-        schedule.repaired, schedule.repair_due = (now, gap), 2 * max(now, 2 * REPAIR_COST)
+        schedule.repaired, schedule.repair_due = (now, gap), max(2 * now, FIRST_REPAIR)
         if predicted < math.inf:
-            later = now + math.ceil(max(REPAIR_COST, predicted))
+            later = now + math.ceil(max(self._repair_cost(labels), predicted))
             schedule.repair_due = min(schedule.repair_due, later)
         return predicted
 
@@ -350,7 +361,10 @@ class Steps:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
         sweeps = self.settings.repair_sweeps
-        return self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        repaired, self.schedule.repair_excess = self.relaxation.repair(
+            labels, self.problem.C, sweeps, least_gain, seed, left
+        )
+        return repaired
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""
