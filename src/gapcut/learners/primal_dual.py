@@ -324,26 +324,21 @@ class Steps:
             self.best = point
         return point
 
-    def _repair_cost(self, labels: NDArray[np.float32]) -> float:
-        """Of a repair of these labels, in iterations."""
+    def _repair_cost(self, labels: NDArray[np.float32]) -> float:  # in iterations
         return self.schedule.repair_excess * self.relaxation.repair_cost(labels)
 
     def _repair_pays(self, session: Session, labels: NDArray[np.float32], gap: float, wait: float) -> bool:
         """Whether waiting would cost more, and a repair no more than the iterations so far."""
-        if not self.settings.repair:
-            return False
         now, cost = self.state.iterations - self.schedule.start, self._repair_cost(labels)
-        if now < cost or wait < SLOWING * cost:
-            return False
         upper, target = session.bounds.upper, session.limits.gap
+        if not self.settings.repair or now < cost or wait < SLOWING * cost:
+            return False
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
         return gap < 18.0 * target or settled or now >= self.schedule.repair_due
 
     def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
-        """Repairs the labels; where that is not enough, once more a mixture of them and the best so far, if that was
-        repaired too: the errors of both are of one kind but not the same, and D is concave. Returns the iterations
-        until repaired labels should meet the target.
-        """
+        """Repairs the labels; where that is not enough, also a mixture with the best so far, if repaired too: both
+        err in one way but not alike, and D is concave. Returns the iterations until repaired labels should do."""
         before, schedule, target = self.best, self.schedule, session.limits.gap
         repaired = self.prove_lower(session, self._repaired(session, labels))
         if before is not None and schedule.repaired is not None and not session.target_met:
@@ -353,18 +348,17 @@ class Steps:
         predicted = schedule.predict(now, gap, target, schedule.repaired)
         schedule.repaired, schedule.repair_due = (now, gap), max(2 * now, FIRST_REPAIR)
         if predicted < math.inf:
-            later = now + math.ceil(max(self._repair_cost(labels), predicted))
-            schedule.repair_due = min(schedule.repair_due, later)
+            wait = math.ceil(max(self._repair_cost(labels), predicted))
+            schedule.repair_due = min(schedule.repair_due, now + wait)
         return predicted
 
     def _repaired(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
         sweeps = self.settings.repair_sweeps
-        repaired, self.schedule.repair_excess = self.relaxation.repair(
-            labels, self.problem.C, sweeps, least_gain, seed, left
-        )
-        return repaired
+        found, excess = self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        self.schedule.repair_excess = excess
+        return found
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""
