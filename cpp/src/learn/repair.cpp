@@ -161,8 +161,8 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, D
     return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
 
-// Of prepare(), and of a step from what it finds. Constants fit the time of whole repairs on tables, planted scenes,
-// letters and snakes within about a third.
+// Of prepare(), and of a step from what it finds. Constants were chosen from the time of whole repairs on tables,
+// planted scenes, letters and snakes.
 double Repair::collect_operations(std::int64_t node) const {
     const auto arcs = static_cast<double>(arcs_of(node).size());
     return 2.3 * arcs * (problem_.n_labels * (entries_a_row(problem_.edges) + 8.0) + 40.0);
