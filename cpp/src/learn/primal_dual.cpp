@@ -346,6 +346,14 @@ std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
 double PrimalDual::primal_weight() const { return state_->metric.primal_weight(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
 
+double PrimalDual::operations() const {
+    const State& s = *state_;
+    const auto N = static_cast<double>(s.p.nodes.rows()), M = static_cast<double>(s.p.edges.rows());
+    const double K = s.p.n_labels, active = static_cast<double>(active_pairs());
+    const auto Dn = static_cast<double>(s.p.node_dim()), De = static_cast<double>(s.p.edge_dim());
+    return N * K * (0.7 * Dn + 20.0) + M * (active * (0.45 * De + 6.0) + 12.0 * K) + 4.0 * K * Dn * Dn;
+}
+
 std::vector<double> PrimalDual::weights() const {
     const State& s = *state_;
     std::vector<double> compact;

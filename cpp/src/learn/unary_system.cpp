@@ -16,24 +16,48 @@ constexpr int kGradientSteps = 30;
 constexpr double kTolerance = 0.1;         // of the residual, in the norm of the preconditioner, relative to the start
 constexpr std::int64_t kCached = 1 << 18;  // floats of rows that are read twice
 constexpr int kBoxSweeps = 100;
+constexpr std::int64_t kGramRows = 64;  // taken together, so that they stay in the cache
 
 }  // namespace
 
-Symmetric gram(const RowMatrix& rows, std::span<const double> weight) {
+namespace {
+
+Symmetric sparse_gram(const RowMatrix& rows, std::span<const double> weight) {
     const auto dims = rows.cols();
     Symmetric sum(dims);
     for (std::int64_t r = 0; r < rows.rows(); ++r) {
         const double factor = weight.empty() ? 1.0 : weight[r];
         rows.for_row(r, [&](std::int32_t i, double x) {
             double* out = sum.values.data() + i * dims;
-            if (rows.sparse()) {
-                rows.for_row(r, [&](std::int32_t j, double y) { out[j] += factor * x * y; });
-            } else {
-                const double* y = rows.dense_row(r);
-                for (std::int64_t j = 0; j < dims; ++j) out[j] += factor * x * y[j];
-            }
+            rows.for_row(r, [&](std::int32_t j, double y) { out[j] += factor * x * y; });
         });
     }
+    return sum;
+}
+
+}  // namespace
+
+Symmetric gram(const RowMatrix& rows, std::span<const double> weight) {
+    if (rows.sparse()) return sparse_gram(rows, weight);
+    const auto dims = rows.cols(), tile = kernels().tile, width = (dims + tile - 1) / tile * tile;
+    std::vector<double> left(static_cast<std::size_t>(kGramRows * width), 0.0), right(left);
+    std::vector<double> padded(static_cast<std::size_t>(width * width), 0.0);
+    for (std::int64_t begin = 0; begin < rows.rows(); begin += kGramRows) {
+        const auto n = std::min(kGramRows, rows.rows() - begin);
+        for (std::int64_t r = 0; r < n; ++r) {
+            const double factor = weight.empty() ? 1.0 : weight[begin + r], *x = rows.dense_row(begin + r);
+            for (std::int64_t d = 0; d < dims; ++d) {
+                left[r * width + d] = factor * x[d];
+                right[r * width + d] = x[d];
+            }
+        }
+        for (std::int64_t i = 0; i < width; i += tile)  // the upper triangle, and what tiles add to it
+            kernels().add_products(n, tile, left.data() + i, width, width - i, right.data() + i, width,
+                                   padded.data() + i * width + i, width);
+    }
+    Symmetric sum(dims);
+    for (std::int64_t i = 0; i < dims; ++i)
+        for (auto j = i; j < dims; ++j) sum(i, j) = sum(j, i) = padded[i * width + j];
     return sum;
 }
 

@@ -17,7 +17,7 @@ from gapcut.engines import OutOfTime
 from gapcut.learners.base import Learner, LearnResult, Limits, Progress, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.qp import PlaneProgram, qp_solver
-from gapcut.learners.schedule import REPAIR_COST, CertificateSchedule
+from gapcut.learners.schedule import FIRST_REPAIR, SLOWING, CertificateSchedule
 from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
@@ -266,7 +266,7 @@ class Steps:
         reached = self.prove_lower(session, labels)
         gap = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
-        if not session.target_met and self._repair_pays(session, gap, wait):
+        if not session.target_met and self._repair_pays(session, labels, gap, wait):
             wait = min(wait, self._repair(session, labels, now))
         if self._oracle_decides(bounds.relative_gap, target):
             self.prove_upper(session, weights)
@@ -296,37 +296,41 @@ class Steps:
             self.best = point
         return point
 
-    def _repair_pays(self, session: Session, gap: float, wait: float) -> bool:
-        if not self.settings.repair or wait < REPAIR_COST:
-            return False
+    def _repair_cost(self, labels: NDArray[np.float32]) -> float:  # in iterations
+        return self.schedule.repair_excess * self.relaxation.repair_cost(labels)
+
+    def _repair_pays(self, session: Session, labels: NDArray[np.float32], gap: float, wait: float) -> bool:
+        """Whether waiting would cost more, and a repair no more than the iterations so far."""
+        now, cost = self.state.iterations - self.schedule.start, self._repair_cost(labels)
         upper, target = session.bounds.upper, session.limits.gap
+        if not self.settings.repair or now < cost or wait < SLOWING * cost:
+            return False
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        due = self.state.iterations - self.schedule.start >= self.schedule.repair_due
-        return gap < 18.0 * target or settled or due
+        return gap < 18.0 * target or settled or now >= self.schedule.repair_due
 
     def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
-        """Repairs the labels; where that is not enough, once more a mixture of them and the best so far: the errors of
-        both are of one kind but not the same, and D is concave. Returns the iterations until repaired labels should
-        meet the target.
-        """
+        """Repairs the labels; where that is not enough, also a mixture with the best so far, if repaired too: both
+        err in one way but not alike, and D is concave. Returns the iterations until repaired labels should do."""
         before, schedule, target = self.best, self.schedule, session.limits.gap
         repaired = self.prove_lower(session, self._repaired(session, labels))
-        if before is not None and not session.target_met:
+        if before is not None and schedule.repaired is not None and not session.target_met:
             mixture = self._mixture(before, repaired, session.clock.left)
             self.prove_lower(session, self._repaired(session, mixture))
         gap = session.bounds.relative_gap
         predicted = schedule.predict(now, gap, target, schedule.repaired)
-        schedule.repaired, schedule.repair_due = (now, gap), 2 * max(now, 2 * REPAIR_COST)
+        schedule.repaired, schedule.repair_due = (now, gap), max(2 * now, FIRST_REPAIR)
         if predicted < math.inf:
-            later = now + math.ceil(max(REPAIR_COST, predicted))
-            schedule.repair_due = min(schedule.repair_due, later)
+            wait = math.ceil(max(self._repair_cost(labels), predicted))
+            schedule.repair_due = min(schedule.repair_due, now + wait)
         return predicted
 
     def _repaired(self, session: Session, labels: NDArray[np.float32]) -> NDArray[np.float32]:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
         sweeps = self.settings.repair_sweeps
-        return self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        found, excess = self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        self.schedule.repair_excess = excess
+        return found
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""

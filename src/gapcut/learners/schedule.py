@@ -17,8 +17,11 @@ so many."""
 GROWTH = 1.4
 """From one certificate to the next where nothing is predicted."""
 
-REPAIR_COST = 40
-"""Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
+FIRST_REPAIR = 160
+"""Iterations after which the first repair is tried, however far the target seems."""
+
+SLOWING = 0.7
+"""Of the time until the target, what a steady rate predicts: the rate falls on the way."""
 
 LONGEST = 400
 """Iterations between two certificates, at most."""
@@ -34,10 +37,10 @@ SLOW_AFTER = 1000
 class CertificateSchedule:
     """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
 
-    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair costs as much
-    as ``REPAIR_COST`` iterations, so it is made when waiting would cost more. ``unrepaired`` and ``repaired`` are the
-    last (iteration, relative gap) of either kind; ``gaps`` the (iteration, absolute gap) of all certificates so far,
-    ``target`` the absolute gap wanted at the last.
+    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
+    waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
+    ``repair_excess`` what the last repair cost over what was expected of it; ``gaps`` the (iteration, absolute gap) of
+    all certificates so far, ``target`` the absolute gap wanted at the last.
     """
 
     start: int = 0
@@ -45,7 +48,8 @@ class CertificateSchedule:
     last_upper: float = math.inf
     unrepaired: Sequence[float] | None = None
     repaired: Sequence[float] | None = None
-    repair_due: int = 4 * REPAIR_COST
+    repair_due: int = FIRST_REPAIR
+    repair_excess: float = 1.0
     gaps: list[tuple[int, float]] = field(default_factory=list)
     target: float = 0.0
 

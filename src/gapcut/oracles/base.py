@@ -127,9 +127,15 @@ class Relaxation:
         least_gain: float,
         seed: int,
         time_left: float | None,
-    ) -> NDArray[np.float32]:
-        """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``."""
-        return self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
+    ) -> tuple[NDArray[np.float32], float]:
+        """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``, and what
+        that cost over what was expected."""
+        better = self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
+        return better, self._repair.operations / self._repair.expected_operations(self._core, labels)
+
+    def repair_cost(self, labels: NDArray[np.float32]) -> float:
+        """Of :meth:`repair`, in iterations: operations are counted, so that results do not depend on the clock."""
+        return self._repair.expected_operations(self._core, labels) / self.state.operations
 
 
 class Oracle(ABC):
