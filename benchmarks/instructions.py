@@ -28,6 +28,8 @@ KERNELS = (
     "scatter_rows",
     "dot",
     "add_scaled",
+    "add_rows",
+    "add_products",
     "max_plus",
 )
 TARGETS = ("baseline", "v3")

@@ -1,7 +1,7 @@
 """Oakland: real street scans, trained on part 2, tested on part 3. One table: four ways to label points.
 
 ``python benchmarks/oakland.py --shared ../shared [--json FILE] [--report FOLDER]``; ``--choose`` instead compares
-settings of the learner by cross-validation inside part 2 (slow: minutes a row).
+settings of the learner by cross-validation inside part 2 (slow: minutes per row).
 """
 
 from __future__ import annotations

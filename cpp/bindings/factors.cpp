@@ -62,8 +62,7 @@ void bind_factors(nb::module_& m) {
     nb::class_<Factors>(m, "FactorGraph", "An energy as unary terms and factors of any order >= 2; checks sizes.")
         .def(nb::init<In1<std::int32_t>, In1<std::int64_t>, In1<double>, In1<std::int64_t>, In1<std::int32_t>,
                       In1<std::int64_t>, In1<double>>(),
-             "labels"_a, "unary_at"_a, "unary"_a, "factor_at"_a, "member"_a, "table_at"_a, "tables"_a)
-        .def_prop_ro("message_size", [](const Factors& f) { return f.graph.message_size(); });
+             "labels"_a, "unary_at"_a, "unary"_a, "factor_at"_a, "member"_a, "table_at"_a, "tables"_a);
 
     m.def("srmp", &run_srmp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");

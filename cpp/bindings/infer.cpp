@@ -105,11 +105,9 @@ void bind_infer(nb::module_& m) {
         .def_prop_ro("labels", copy_of(&Trws::labels), nb::rv_policy::move)
         .def_ro("bound", &Trws::bound)
         .def_prop_ro("component", copy_of(&Trws::component), nb::rv_policy::move)
-        .def_prop_ro("component_bound", copy_of(&Trws::component_bound), nb::rv_policy::move)
         .def_ro("sweeps", &Trws::sweeps)
         .def_ro("soft_sweeps", &Trws::soft_sweeps)
         .def_ro("half_sweep_entries", &Trws::half_sweep_entries)
-        .def_ro("half_sweep_seconds", &Trws::half_sweep_seconds)
         .def_ro("stopped", &Trws::stopped);
 
     nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")

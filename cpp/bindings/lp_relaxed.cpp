@@ -89,11 +89,11 @@ void bind_lp_relaxed(nb::module_& m) {
         .def(
             "evaluate",
             [](MessageBounds& self, const In1<double>& weights, const In1<std::int32_t>& graphs,
-               const PrimalDual* state, std::optional<double> seconds) {
+               const PrimalDual* state, const std::string& way, std::optional<double> seconds) {
                 self.set(state);
-                return evaluate(self.merged, weights, graphs, seconds);
+                return evaluate(self.by_name(way), weights, graphs, seconds);
             },
-            "weights"_a, "graphs"_a, "state"_a.none(), "seconds"_a.none() = nb::none(),
+            "weights"_a, "graphs"_a, "state"_a.none(), "way"_a, "seconds"_a.none() = nb::none(),
             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.");
     m.def("acyclic", &acyclic, "problem"_a,
           "Whether no graph has a cycle, two edges between the same nodes being one.");

@@ -136,8 +136,7 @@ void bind_primal_dual(nb::module_& m) {
         .def_prop_ro("iterations", &PrimalDual::iterations)
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
         .def_prop_ro("primal_weight", &PrimalDual::primal_weight)
-        .def_prop_ro("safe_since", &PrimalDual::safe_since)
-        .def_prop_ro("residual", &PrimalDual::residual);
+        .def_prop_ro("operations", &PrimalDual::operations, "Of one iteration, in the unit of Repair.operations.");
 
     nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
         .def(
@@ -156,7 +155,14 @@ void bind_primal_dual(nb::module_& m) {
                           [&](const StopTest& stop) { return self.run(labels, C, sweeps, min_gain, seed, stop); }),
                     {z.shape(0), z.shape(1)});
             },
-            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none());
+            "problem"_a, "labels"_a, "C"_a, "sweeps"_a, "min_gain"_a, "seed"_a, "seconds"_a.none() = nb::none())
+        .def_prop_ro("operations", &Repair::operations, "Of the last run, counted: equal for any number of threads.")
+        .def(
+            "expected_operations",
+            [](const Repair& self, const Problem& p, const In2<float>& z) {
+                return self.expected_operations(labels_of(p, z));
+            },
+            "problem"_a, "labels"_a, "Of a run from these labels.");
 
     m.def(
         "relaxed_plane",

@@ -17,14 +17,6 @@ namespace {
 
 using infer::EnergyView;
 using infer::Qpbo;
-using Start = std::optional<In1<std::uint8_t>>;
-
-// Labels, which are strong, the bound, whether time ran out.
-nb::tuple solved(Qpbo& q, const Start& start, std::optional<double> time_left) {
-    const auto given = start ? span(*start) : std::span<const std::uint8_t>{};
-    until(time_left, [&](const StopTest& stop) { q.solve(given, stop); });
-    return nb::make_tuple(to_array(std::vector(q.labels())), to_array(std::vector(q.strong())), q.bound(), q.stopped());
-}
 
 // Variables are the nodes. One with a single label is no choice: its terms go to its neighbours, and nothing in the
 // function depends on its variable, which is set to 0 by a unary.
@@ -52,28 +44,13 @@ void add_energy(Qpbo& q, const EnergyView& e) {
     }
 }
 
-nb::tuple roof_dual_energy(const PairwiseEnergy& e, const Start& start, std::optional<double> time_left) {
+nb::tuple roof_dual(const PairwiseEnergy& e, const std::optional<In1<std::uint8_t>>& start,
+                    std::optional<double> time_left) {
     Qpbo q;
     add_energy(q, e.view);
-    return solved(q, start, time_left);
-}
-
-nb::tuple roof_dual(const In2<double>& unary, const In2<std::int32_t>& pairs, const In2<double>& tables,
-                    const Start& start, std::optional<double> time_left) {
-    if (unary.shape(1) != 2) throw std::invalid_argument("unary must be (n, 2)");
-    if (pairs.shape(1) != 2 || tables.shape(1) != 4 || pairs.shape(0) != tables.shape(0))
-        throw std::invalid_argument("pairs must be (m, 2) and tables (m, 4)");
-    Qpbo q;
-    q.reset(static_cast<std::int32_t>(unary.shape(0)));
-    for (std::size_t i = 0; i < unary.shape(0); ++i)
-        q.add_unary(static_cast<std::int32_t>(i), unary(i, 0), unary(i, 1));
-    for (std::size_t p = 0; p < pairs.shape(0); ++p) {
-        const std::int32_t i = pairs(p, 0), j = pairs(p, 1);
-        if (i < 0 || j < 0 || i == j || static_cast<std::size_t>(std::max(i, j)) >= unary.shape(0))
-            throw std::invalid_argument("pair " + std::to_string(p) + " does not join two different variables");
-        q.add_pair(i, j, {tables(p, 0), tables(p, 1), tables(p, 2), tables(p, 3)});
-    }
-    return solved(q, start, time_left);
+    const auto given = start ? span(*start) : std::span<const std::uint8_t>{};
+    until(time_left, [&](const StopTest& stop) { q.solve(given, stop); });
+    return nb::make_tuple(to_array(std::vector(q.labels())), to_array(std::vector(q.strong())), q.bound(), q.stopped());
 }
 
 nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, const In2<std::int32_t>& proposals,
@@ -92,11 +69,8 @@ nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, con
 
 void bind_qpbo(nb::module_& m) {
     using namespace nb::literals;
-    m.def(
-        "roof_dual", &roof_dual, "unary"_a, "pairs"_a, "tables"_a, "start"_a.none(), "time_left"_a.none(),
-        "(n,) int8 labels 0, 1, -1 (unlabelled), (n,) uint8 strong, bound, stopped; tables (m, 4): entry 2 x_i + x_j.");
-    m.def("roof_dual_energy", &roof_dual_energy, "energy"_a, "start"_a.none(), "time_left"_a.none(),
-          "The same for an energy with at most two labels a node.");
+    m.def("roof_dual", &roof_dual, "energy"_a, "start"_a.none(), "time_left"_a.none(),
+          "(V,) int8 labels 0, 1, -1 (unlabelled), (V,) uint8 strong, bound, stopped; at most two labels a node.");
     m.def("expansion", &expansion, "energy"_a, "start"_a, "proposals"_a, "max_rounds"_a, "time_left"_a.none(),
           "(V,) int32 labels, moves, improvements, stopped; proposals (P, V).");
 }

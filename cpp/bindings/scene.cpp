@@ -3,12 +3,10 @@
 
 #include "arrays.hpp"
 #include "gapcut/scene/forest.hpp"
-#include "gapcut/scene/groups.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
 #include "gapcut/scene/shape.hpp"
 #include "gapcut/scene/shot.hpp"
-#include "gapcut/scene/voxels.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -62,17 +60,6 @@ Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals
     }));
 }
 
-Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_t seed) {
-    if (xyz.shape(1) != 3) throw std::invalid_argument("points must be rows of x, y, z");
-    return to_array(unlocked([&] { return scene::voxel_sample(span(xyz), size, seed); }));
-}
-
-Out<std::int64_t> group_order(const In1<std::int64_t>& groups, const std::optional<In1<double>>& values,
-                              std::int64_t n_groups) {
-    const auto sorted_by = values ? span(*values) : std::span<const double>();
-    return to_array(unlocked([&] { return scene::group_order(span(groups), sorted_by, n_groups); }));
-}
-
 Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
                                 const In1<std::int32_t>& left, const In1<std::int32_t>& right,
                                 const In1<double>& threshold, const In2<float>& value, const In2<float>& rows,
@@ -103,7 +90,6 @@ void bind_scene(nb::module_& m) {
             "__init__",
             [](RadiusGrid* self, const In2<double>& xyz, double radius) { new (self) RadiusGrid(span(xyz), radius); },
             nb::arg("xyz"), nb::arg("radius"))
-        .def_prop_ro("n_points", &RadiusGrid::n_points)
         .def_prop_ro("radius", &RadiusGrid::radius)
         .def(
             "neighbours",
@@ -119,8 +105,6 @@ void bind_scene(nb::module_& m) {
         .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
         .def("shape", &shape_within_radius, nb::arg("n_threads"));
     m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));
-    m.def("group_order", &group_order, nb::arg("groups"), nb::arg("values").none(), nb::arg("n_groups"));
-    m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"));
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),
           nb::arg("reach"), nb::arg("extent"), nb::arg("least"));

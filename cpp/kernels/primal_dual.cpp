@@ -50,6 +50,19 @@ GAPCUT_INLINE void scatter(std::int64_t n, std::int64_t width, const std::int32_
         for (std::int64_t k = 0; k < width; ++k) rows[(at[i] - first) * width + k] += list[k * stride + i];
 }
 
+// Four registers of one sum over n rows.
+GAPCUT_INLINE void weighted_sum(std::int64_t n, std::int64_t width, const float* weight, const float* row, float* sum) {
+    constexpr auto size = Floats::size;
+    Floats s0 = Floats::load(sum), s1 = Floats::load(sum + size);
+    Floats s2 = Floats::load(sum + 2 * size), s3 = Floats::load(sum + 3 * size);
+    for (std::int64_t i = 0; i < n; ++i, row += width) {
+        const Floats w = Floats::fill(weight[i]);
+        s0 = multiply_add(w, Floats::load(row), s0), s1 = multiply_add(w, Floats::load(row + size), s1);
+        s2 = multiply_add(w, Floats::load(row + 2 * size), s2), s3 = multiply_add(w, Floats::load(row + 3 * size), s3);
+    }
+    s0.store(sum), s1.store(sum + size), s2.store(sum + 2 * size), s3.store(sum + 3 * size);
+}
+
 // `blocks` registers of four sums over n rows.
 template <int blocks>
 GAPCUT_INLINE void weighted_sums(std::int64_t n, std::int64_t width, const float* const weight[4], const float* row,
@@ -225,16 +238,39 @@ float square(std::int64_t n, const float* x) {
 void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const weight[4], const float* rows,
                        float* sum) {
     std::int64_t d = 0;
+    if (weight[1] == weight[0])
+        for (; d + 4 * Floats::size <= width; d += 4 * Floats::size)
+            weighted_sum(n, width, weight[0], rows + d, sum + d);
     for (; d + 2 * Floats::size <= width; d += 2 * Floats::size) weighted_sums<2>(n, width, weight, rows + d, sum + d);
     if (d < width) weighted_sums<1>(n, width, weight, rows + d, sum + d);
 }
 
-// Each row of by_feature is read once for four nodes; even and odd features have sums of their own, so that more of
-// them are under way at a time.
+// Each row of by_feature is read once for four nodes: two registers of it at a time, or the even and odd features with
+// sums of their own, so that eight of them are under way.
 void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* rows, const float* by_feature,
                float* out) {
+    constexpr auto size = Floats::size;
     const float *x0 = rows, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-    for (std::int64_t k = 0; k < width; k += Floats::size) {
+    std::int64_t k = 0;
+    for (; k + 2 * size <= width; k += 2 * size) {
+        const Floats zero = Floats::fill(0.0F);
+        Floats a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+        const float* w = by_feature + k;
+        for (std::int64_t d = 0; d < dims; ++d, w += width) {
+            const Floats a = Floats::load(w), b = Floats::load(w + size);
+            const Floats f0 = Floats::fill(x0[d]), f1 = Floats::fill(x1[d]);
+            const Floats f2 = Floats::fill(x2[d]), f3 = Floats::fill(x3[d]);
+            a0 = multiply_add(f0, a, a0), b0 = multiply_add(f0, b, b0);
+            a1 = multiply_add(f1, a, a1), b1 = multiply_add(f1, b, b1);
+            a2 = multiply_add(f2, a, a2), b2 = multiply_add(f2, b, b2);
+            a3 = multiply_add(f3, a, a3), b3 = multiply_add(f3, b, b3);
+        }
+        float* to = out + k;
+        a0.store(to), b0.store(to + size), a1.store(to + width), b1.store(to + width + size);
+        a2.store(to + 2 * width), b2.store(to + 2 * width + size);
+        a3.store(to + 3 * width), b3.store(to + 3 * width + size);
+    }
+    for (; k < width; k += size) {
         const Floats zero = Floats::fill(0.0F);
         Floats a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
         const float* w = by_feature + k;

@@ -7,25 +7,36 @@ namespace {
 
 constexpr std::int64_t kFewFeatures = 32;  // adding so many in vain costs less than guessing wrong whether to
 
-}  // namespace
-
-template <bool Up>
-RepairLevels sum_arcs(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
-                      const double* z, double here, double* moving_arc, const repair::Moving& moving) {
-    const auto K = blocks.K, De = blocks.De, n = static_cast<std::int64_t>(arcs.size()) * K;
-    double* at = moving_arc;  // first the levels, then whether the arc moves
-    for (const RepairArc& arc : arcs)
-        for (std::int64_t l = 0; l < K; ++l) *at++ = z[arc.other * K + l];
-    for (int i = 0; i < 8; ++i) *at++ = here == 0.0 ? -1.0 : 0.0;
-    const Doubles zero = Doubles::fill(0.0), one = Doubles::fill(1.0), from = Doubles::fill(here);
-    Doubles lowest_above = one, highest_below = zero, unequal = one;
-    for (std::int64_t i = 0; i < n; i += Doubles::size) {
-        const Doubles level = Doubles::load(moving_arc + i);
-        lowest_above = min(select_less(from, level, level, one), lowest_above);
-        highest_below = max(select_less(level, from, level, zero), highest_below);
-        unequal = min(select_less(from, level, one, select_less(level, from, one, zero)), unequal);
-        (Up ? select_less(from, level, one, zero) : select_less(level, from, zero, one)).store(moving_arc + i);
+// The sums of few features are first added up by feature, so that the labels fill the registers.
+GAPCUT_INLINE void sum_few_features(std::span<const RepairArc> arcs, const repair::Blocks& blocks,
+                                    const double* features, const double* moving_arc, double* lists,
+                                    const repair::Moving& moving) {
+    const auto K = blocks.K, De = blocks.De, width = (K + Doubles::size - 1) / Doubles::size * Doubles::size;
+    const auto side = (De + 1) * width;
+    for (std::int64_t i = 0; i < 2 * side; ++i) lists[i] = 0.0;
+    for (const RepairArc& arc : arcs) {
+        const double* x = features + arc.edge * De;
+        double* list = lists + (arc.tail ? 0 : side);
+        for (std::int64_t l = 0; l < K; l += Doubles::size) {
+            const Doubles moves = Doubles::load(moving_arc + l);
+            (Doubles::load(list + l) + moves).store(list + l);
+            for (std::int64_t d = 0; d < De; ++d) {
+                double* sum = list + (d + 1) * width + l;
+                multiply_add(Doubles::fill(x[d]), moves, Doubles::load(sum)).store(sum);
+            }
+        }
+        moving_arc += K;
     }
+    for (std::int64_t row = 0; row < 2 * K; ++row) {
+        const double* list = row < K ? lists + row : lists + side + row - K;
+        moving.counts[row] = list[0];
+        for (std::int64_t d = 0; d < De; ++d) moving.sums[row * De + d] = list[(d + 1) * width];
+    }
+}
+
+GAPCUT_INLINE void sum_features(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
+                                const double* moving_arc, const repair::Moving& moving) {
+    const auto K = blocks.K, De = blocks.De;
     for (const RepairArc& arc : arcs) {
         const double* x = features + arc.edge * De;
         const std::int64_t first = arc.tail ? 0 : K;
@@ -39,6 +50,31 @@ RepairLevels sum_arcs(std::span<const RepairArc> arcs, const repair::Blocks& blo
             });
         }
     }
+}
+
+}  // namespace
+
+template <bool Up>
+RepairLevels sum_arcs(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
+                      const double* z, double here, double* moving_arc, const repair::Moving& moving) {
+    const auto K = blocks.K, n = static_cast<std::int64_t>(arcs.size()) * K;
+    double* at = moving_arc;  // first the levels, then whether the arc moves
+    for (const RepairArc& arc : arcs)
+        for (std::int64_t l = 0; l < K; ++l) *at++ = z[arc.other * K + l];
+    for (int i = 0; i < 8; ++i) *at++ = here == 0.0 ? -1.0 : 0.0;
+    const Doubles zero = Doubles::fill(0.0), one = Doubles::fill(1.0), from = Doubles::fill(here);
+    Doubles lowest_above = one, highest_below = zero, unequal = one;
+    for (std::int64_t i = 0; i < n; i += Doubles::size) {
+        const Doubles level = Doubles::load(moving_arc + i);
+        lowest_above = min(select_less(from, level, level, one), lowest_above);
+        highest_below = max(select_less(level, from, level, zero), highest_below);
+        unequal = min(select_less(from, level, one, select_less(level, from, one, zero)), unequal);
+        (Up ? select_less(from, level, one, zero) : select_less(level, from, zero, one)).store(moving_arc + i);
+    }
+    if (blocks.De <= repair::kByFeature)
+        sum_few_features(arcs, blocks, features, moving_arc, moving_arc + n + 8, moving);
+    else
+        sum_features(arcs, blocks, features, moving_arc, moving);
     RepairLevels levels;
     double above[Doubles::size], below[Doubles::size], different[Doubles::size];
     lowest_above.store(above), highest_below.store(below), unequal.store(different);

@@ -11,9 +11,11 @@ extern const Kernels kKernels;
 const Kernels kKernels{
     .name = GAPCUT_STRING(GAPCUT_TARGET),
     .floats = Floats::size,
+    .tile = Doubles::size < 2 ? 4 : 2 * Doubles::size,
     .dot = dot,
     .add_scaled = add_scaled,
     .add_rows = add_rows,
+    .add_products = add_products,
     .max_plus = max_plus,
     .clamp = clamp,
     .move_and_clamp = move_and_clamp,

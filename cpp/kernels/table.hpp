@@ -9,6 +9,9 @@ namespace gapcut::GAPCUT_TARGET {
 double dot(const double* a, const double* b, std::int64_t n);
 void add_scaled(double* y, double s, const double* a, std::int64_t n);
 void add_rows(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
+void add_products(std::int64_t n, std::int64_t left_width, const double* left, std::int64_t left_stride,
+                  std::int64_t right_width, const double* right, std::int64_t right_stride, double* sum,
+                  std::int64_t stride);
 void max_plus(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
 void clamp(std::int64_t n, const double* lower, const double* upper, const double* x, double* w);
 void move_and_clamp(std::int64_t n, const double* lower, const double* upper, double s, const double* y, double* x,

@@ -25,14 +25,55 @@ void add_scaled(double* y, double s, const double* a, std::int64_t n) {
         n, [=]<class V>(std::int64_t j) { multiply_add(V::fill(s), V::load(a + j), V::load(y + j)).store(y + j); });
 }
 
-// Rows of few numbers stay in registers.
+// Four registers of sums stay while the rows pass.
 void add_rows(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out) {
-    in_registers<Doubles, Double1>(n, [=]<class V>(std::int64_t k) {
-        V sum = V::load(out + k);
+    constexpr auto size = Doubles::size;
+    std::int64_t k = 0;
+    for (; k + 4 * size <= n; k += 4 * size) {
+        Doubles s0 = Doubles::load(out + k), s1 = Doubles::load(out + k + size);
+        Doubles s2 = Doubles::load(out + k + 2 * size), s3 = Doubles::load(out + k + 3 * size);
         const double* row = rows + k;
+        for (std::int64_t d = 0; d < dims; ++d, row += n) {
+            const Doubles w = Doubles::fill(x[d]);
+            s0 = multiply_add(w, Doubles::load(row), s0), s1 = multiply_add(w, Doubles::load(row + size), s1);
+            s2 = multiply_add(w, Doubles::load(row + 2 * size), s2);
+            s3 = multiply_add(w, Doubles::load(row + 3 * size), s3);
+        }
+        s0.store(out + k), s1.store(out + k + size), s2.store(out + k + 2 * size), s3.store(out + k + 3 * size);
+    }
+    in_registers<Doubles, Double1>(n - k, [=]<class V>(std::int64_t i) {
+        V sum = V::load(out + k + i);
+        const double* row = rows + k + i;
         for (std::int64_t d = 0; d < dims; ++d, row += n) sum = multiply_add(V::fill(x[d]), V::load(row), sum);
-        sum.store(out + k);
+        sum.store(out + k + i);
     });
+}
+
+// Blocks of four sums of the left by two registers of the right.
+void add_products(std::int64_t n, std::int64_t left_width, const double* left, std::int64_t left_stride,
+                  std::int64_t right_width, const double* right, std::int64_t right_stride, double* sum,
+                  std::int64_t stride) {
+    for (std::int64_t i = 0; i < left_width; i += 4)
+        for (std::int64_t j = 0; j < right_width; j += 2 * Doubles::size) {
+            const Doubles zero = Doubles::fill(0.0);
+            Doubles a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+            const double *x = left + i, *y = right + j;
+            for (std::int64_t r = 0; r < n; ++r, x += left_stride, y += right_stride) {
+                const Doubles a = Doubles::load(y), b = Doubles::load(y + Doubles::size);
+                const Doubles x0 = Doubles::fill(x[0]), x1 = Doubles::fill(x[1]);
+                const Doubles x2 = Doubles::fill(x[2]), x3 = Doubles::fill(x[3]);
+                a0 = multiply_add(x0, a, a0), b0 = multiply_add(x0, b, b0);
+                a1 = multiply_add(x1, a, a1), b1 = multiply_add(x1, b, b1);
+                a2 = multiply_add(x2, a, a2), b2 = multiply_add(x2, b, b2);
+                a3 = multiply_add(x3, a, a3), b3 = multiply_add(x3, b, b3);
+            }
+            const auto add = [](double* to, Doubles u, Doubles v) {
+                (Doubles::load(to) + u).store(to);
+                (Doubles::load(to + Doubles::size) + v).store(to + Doubles::size);
+            };
+            double* to = sum + i * stride + j;
+            add(to, a0, b0), add(to + stride, a1, b1), add(to + 2 * stride, a2, b2), add(to + 3 * stride, a3, b3);
+        }
 }
 
 void max_plus(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out) {

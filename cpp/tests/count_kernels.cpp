@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
         {"scatter_rows", [&] { k.scatter_rows(n, labels, at.data(), 0, lists.data(), n + 16, nodes.data()); }},
         {"dot", [&] { kept += k.dot(a.data(), b.data(), n); }},
         {"add_scaled", [&] { k.add_scaled(a.data(), 1e-9, b.data(), n); }},
+        {"add_rows", [&] { k.add_rows(labels, n, b.data(), many.data(), a.data()); }},
+        {"add_products", [&] { k.add_products(64, 16, many.data(), 16, 32, many.data() + 1024, 32, a.data(), 32); }},
         {"max_plus", [&] { k.max_plus(labels, n, b.data(), many.data(), a.data()); }},
     };
     const auto found = work.find(argv[2]);

@@ -215,6 +215,26 @@ GAPCUT_TEST(sums_of_rows_and_columns) {
     });
 }
 
+GAPCUT_TEST(products_of_matrices) {
+    on_every_target([](std::mt19937& random) {
+        for (const auto n : kLengths)
+            for (const std::int64_t tiles : {1, 3}) {
+                const auto tile = kernels().tile, left_width = tile, right_width = tiles * tile;
+                const auto left_stride = left_width + 3, right_stride = right_width + 1, stride = right_width + 2;
+                const auto left = numbers<double>(random, n * left_stride + 1);
+                const auto right = numbers<double>(random, n * right_stride + 1);
+                std::vector<double> sum(static_cast<std::size_t>(left_width * stride), 0.5), sum_(sum);
+                for (std::int64_t r = 0; r < n; ++r)
+                    for (std::int64_t i = 0; i < left_width; ++i)
+                        for (std::int64_t j = 0; j < right_width; ++j)
+                            sum_[i * stride + j] += left[r * left_stride + i] * right[r * right_stride + j];
+                kernels().add_products(n, left_width, left.data(), left_stride, right_width, right.data(), right_stride,
+                                       sum.data(), stride);
+                CHECK(near(sum, sum_));
+            }
+    });
+}
+
 GAPCUT_TEST(sums_of_moving_arcs) {
     on_every_target([](std::mt19937& random) {
         for (const std::int64_t De : {1, 3, 8, 19, 40})
@@ -225,7 +245,8 @@ GAPCUT_TEST(sums_of_moving_arcs) {
                 const double here = z[0] = 0.5;
                 const repair::Blocks blocks{K, De, 0};
                 for (const bool up : {false, true}) {
-                    std::vector<double> sums(static_cast<std::size_t>(2 * K * De)), counts(2 * K), scratch(3 * K + 8);
+                    std::vector<double> sums(static_cast<std::size_t>(2 * K * De)), counts(2 * K);
+                    std::vector<double> scratch(static_cast<std::size_t>(blocks.scratch(3)));
                     auto sums_ = sums, counts_ = counts;
                     RepairLevels expected;
                     for (const RepairArc& arc : arcs)

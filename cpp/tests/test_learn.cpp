@@ -69,23 +69,38 @@ std::vector<double> positive(std::mt19937& random, std::int64_t count) {
     return out;
 }
 
-// The same metric in all three ways, at random factors. Stays where it is: the systems refer to the problem.
+// Dense rows as the learner keeps them; empty where they are sparse.
+std::vector<float> float_rows(const Problem& p, std::int64_t width) {
+    std::vector<float> out;
+    if (p.nodes.sparse()) return out;
+    out.assign(static_cast<std::size_t>((p.nodes.rows() + 3) * width), 0.0F);
+    for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
+        for (std::int64_t d = 0; d < p.node_dim(); ++d)
+            out[u * width + d] = static_cast<float>(p.nodes.dense_row(u)[d]);
+    return out;
+}
+
+// The same metric in all ways, at random factors. Stays where it is: the systems refer to the problem.
 struct ThreeWays {
     int labels;
     std::int64_t count, dims;
     Problem problem;
     std::vector<double> weight, factor;
     double inverse_c;
-    UnarySystem dense, iterative, diagonal;
+    std::int64_t width;
+    std::vector<float> rows;
+    UnarySystem dense, iterative, single, diagonal;
 
     ThreeWays(std::mt19937& random, double share)
         : labels(1 + static_cast<int>(random() % 4)), count(30 + random() % 60), dims(1 + random() % 25),
           problem(lone_nodes(random, labels, count, dims, share)), weight(positive(random, count)),
           factor(positive(random, labels)), inverse_c(std::pow(10.0, static_cast<double>(random() % 5) - 2.0)),
+          width((dims + kernels().floats - 1) / kernels().floats * kernels().floats), rows(float_rows(problem, width)),
           dense(problem, weight, UnarySystem::Way::dense, 1),
           iterative(problem, weight, UnarySystem::Way::iterative, 2),
+          single(problem, weight, UnarySystem::Way::iterative, 2, {rows.empty() ? nullptr : rows.data(), width}),
           diagonal(problem, weight, UnarySystem::Way::diagonal, 1) {
-        for (UnarySystem* system : {&dense, &iterative, &diagonal}) system->update(factor, inverse_c);
+        for (UnarySystem* system : {&dense, &iterative, &single, &diagonal}) system->update(factor, inverse_c);
     }
     ThreeWays(const ThreeWays&) = delete;
 
@@ -206,11 +221,13 @@ GAPCUT_TEST(unary_systems_are_one_metric) {
         CHECK(round % 2 || !ways.problem.nodes.sparse());
         const auto n = ways.problem.unary_size();
         const auto x = normal(random, n);
-        std::vector<double> dense(ways.size()), iterative(ways.size()), diagonal(ways.size());
+        std::vector<double> dense(ways.size()), iterative(ways.size()), single(ways.size()), diagonal(ways.size());
         ways.dense.multiply(x, dense);
         ways.iterative.multiply(x, iterative);
         ways.diagonal.multiply(x, diagonal);
+        ways.single.multiply(x, single);
         CHECK(farthest(dense, iterative) <= 1e-10 * (1.0 + largest(dense)));
+        CHECK(farthest(dense, single) <= 1e-4 * (1.0 + largest(dense)));
         const double form = dot(x.data(), dense.data(), n);
         CHECK(dot(x.data(), diagonal.data(), n) >= form - 1e-10 * form);
     }
@@ -220,18 +237,30 @@ GAPCUT_TEST(unary_systems_solve_the_same_steps) {
     std::mt19937 random(6);
     for (int round = 0; round < 200; ++round) {
         const ThreeWays ways(random, round % 2 ? 0.2 : 1.0);
-        const auto right = normal(random, ways.problem.unary_size());
+        const auto gradient = normal(random, ways.problem.unary_size());
         const auto old = normal(random, ways.problem.unary_size());
-        auto dense = old, iterative = old;
+        auto dense = old;
         const std::vector<std::uint8_t> bounded(ways.factor.size(), 0);
         const std::vector<double> lower(ways.size(), -kInf), upper(ways.size(), kInf);
-        ways.dense.solve(right, bounded, lower, upper, dense);
-        ways.iterative.solve(right, bounded, lower, upper, iterative);
+        const double length = ways.dense.step(gradient, bounded, lower, upper, old, dense);
+        // |x|^2 in L + I/c, and the optimality conditions of the exact step
         std::vector<double> image(ways.size());
-        ways.dense.multiply(dense, image);
-        for (std::size_t j = 0; j < image.size(); ++j) image[j] += ways.inverse_c * dense[j];
-        CHECK(farthest(image, right) <= 1e-8 * (1.0 + largest(right)));
-        CHECK(farthest(dense, iterative) <= 1e-4 * farthest(old, dense));
+        const auto form = [&](const std::vector<double>& from, const std::vector<double>& to) {
+            auto moved = to;
+            for (std::size_t j = 0; j < moved.size(); ++j) moved[j] -= from[j];
+            ways.dense.multiply(moved, image);
+            for (std::size_t j = 0; j < moved.size(); ++j) image[j] += ways.inverse_c * moved[j];
+            return dot(moved.data(), image.data(), std::ssize(moved));
+        };
+        const double whole = form(old, dense);
+        for (std::size_t j = 0; j < image.size(); ++j) image[j] += gradient[j] + ways.inverse_c * old[j];
+        CHECK(largest(image) <= 1e-8 * (1.0 + largest(gradient) + ways.inverse_c * largest(old)));
+        for (const UnarySystem* system : {&ways.iterative, &ways.single}) {
+            auto near = old;
+            const double shorter = system->step(gradient, bounded, lower, upper, old, near);
+            CHECK(form(near, dense) <= 0.1 * whole);
+            CHECK(std::abs(shorter - length) <= 0.5 * whole);
+        }
     }
 }
 
@@ -254,13 +283,12 @@ GAPCUT_TEST(unary_systems_keep_bounded_labels_in_the_box) {
             }
             return x;
         }();
-        for (const UnarySystem* system : {&ways.dense, &ways.iterative, &ways.diagonal}) {
-            // as the learner steps: r = L old - gradient
+        for (const UnarySystem* system : {&ways.dense, &ways.iterative, &ways.single, &ways.diagonal}) {
             std::vector<double> right(ways.size()), image(ways.size());
             system->multiply(old, right);
             for (std::size_t j = 0; j < right.size(); ++j) right[j] -= gradient[j];
             auto x = old;
-            system->solve(right, bounded, lower, upper, x);
+            system->step(gradient, bounded, lower, upper, old, x);
             const auto value = [&](const std::vector<double>& at) {
                 system->multiply(at, image);
                 double sum = 0.0;
@@ -269,7 +297,7 @@ GAPCUT_TEST(unary_systems_keep_bounded_labels_in_the_box) {
                 return sum;
             };
             for (std::size_t j = 0; j < x.size(); ++j) CHECK(x[j] >= lower[j] && x[j] <= upper[j]);
-            CHECK(value(x) <= value(old) + 1e-9 * std::abs(value(old)));
+            CHECK(value(x) <= value(old) + 1e-6 * std::abs(value(old)));
             CHECK(farthest(x, old) > 0.0);
         }
     }
@@ -292,7 +320,7 @@ GAPCUT_TEST(plane_cache_moves_blocks_that_cancel_together) {
 }
 
 // Each block has a frozen coordinate of its own, where both its planes are one: x there is the mass of the block. Lower
-// bounds pay for an excess of (terms + 2) roundings; thousands of steps drift farther unless refresh mends them.
+// bounds pay for an excess of (terms + 2) roundings; thousands of steps drift farther unless refresh makes them anew.
 GAPCUT_TEST(plane_cache_keeps_the_mass_of_its_blocks) {
     const std::int64_t free = 30, blocks = 60, each = 2, dim = free + blocks;
     for (const double mass : {0.7, 0.1, 7.7}) {

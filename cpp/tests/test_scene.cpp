@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "check.hpp"
-#include "gapcut/scene/groups.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
 #include "gapcut/scene/shape.hpp"
@@ -108,21 +107,4 @@ GAPCUT_TEST(two_faces_and_a_stray_piece) {
     CHECK(segment[155] == 1);
     for (std::size_t i = 200; i < n; ++i) CHECK(segment[i] == 0);
     for (const std::int32_t s : segment) CHECK(s == 0 || s == 1);
-}
-
-GAPCUT_TEST(rows_in_order_of_groups_and_values) {
-    const std::vector<std::int64_t> groups{2, 0, 2, 0, 2, 3};
-    CHECK((group_order(groups, {}, 5) == std::vector<std::int64_t>{1, 3, 0, 2, 4, 5}));
-    const std::vector<double> values{1.0, 5.0, -1.0, 5.0, 1.0, 0.0};
-    CHECK((group_order(groups, values, 5) == std::vector<std::int64_t>{1, 3, 2, 0, 4, 5}));
-    CHECK(group_order({}, {}, 0).empty());
-    for (const std::int64_t n : {3, 0, -1}) {
-        bool refused = false;
-        try {
-            group_order(groups, values, n);
-        } catch (const std::invalid_argument&) {
-            refused = true;
-        }
-        CHECK(refused);
-    }
 }

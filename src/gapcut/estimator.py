@@ -24,7 +24,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         0
 
     (and of cliques, ``sum_c w^{y_c} . phi(c)``, where graphs have them; clique weights are >= 0 as well), where ``z``
-    runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut a graph (the problem
+    runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut per graph (the problem
     is called "relaxed binary" in the certificate).
 
     **What C means.** ``C`` weighs the *mean* over the ``n`` training graphs of the slack, and the loss of a
@@ -51,7 +51,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     certificate_ : :class:`gapcut.certificates.Certificate`
         lower <= optimum <= objective of this model <= upper, and the status.
     history_ : tuple of :class:`gapcut.certificates.Record`
-        One record a pass.
+        One record per pass.
     pipeline_ : :class:`gapcut.features.FeaturePipeline`
         Fitted feature steps; part of the saved model.
     n_features_in_ : int

@@ -15,13 +15,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
+from gapcut.metrics import score_graphs
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.labels import LabelCoder
@@ -51,6 +50,13 @@ class Machine(Parameters):
         culprit; OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call;
         feature steps are not cut short, since no model is without them.
         """
+        self.fit_resumable(X, y)
+        if self.checkpoint is not None and self.certificate_.status == "certified":
+            Path(self.checkpoint).unlink(missing_ok=True)
+        return self
+
+    def fit_resumable(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
+        """:meth:`fit`, but the checkpoint stays when the target is met: to be deleted once the model is on disk."""
         start = time.monotonic()
         settings = self._settings()
         limit = settings.time_limit
@@ -68,7 +74,7 @@ class Machine(Parameters):
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
     ) -> list[Self]:
-        """One fitted estimator a value of C, in the order given; this estimator stays as it is.
+        """One fitted estimator per value of C, in the order given; this estimator stays as it is.
 
         Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
@@ -87,15 +93,15 @@ class Machine(Parameters):
         return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
-        """Labels of every node, one (V,) array a graph, in the labels given at fit."""
+        """Labels of every node, one (V,) array per graph, in the labels given at fit."""
         return [solution.labels for solution in self.solutions(X)]
 
-    def solutions(self, X: Iterable[Any]) -> list[Solution]:
+    def solutions(self, X: Iterable[Any]) -> list[Solution[AnyArray]]:
         """:meth:`infer` for several graphs, on ``n_jobs`` threads."""
         model, settings = self._fitted(), self._settings()
         return model.infer_all(self._raw(X), settings.inference, settings.threads)
 
-    def infer(self, graph: Any, time_limit: float | None = None) -> Solution:
+    def infer(self, graph: Any, time_limit: float | None = None) -> Solution[AnyArray]:
         """Best labeling found for one graph, with its energy and a proven lower bound of all labelings' energies."""
         return self._fitted().infer(self._raw([graph])[0], self._settings().inference, time_limit)
 
@@ -105,21 +111,11 @@ class Machine(Parameters):
 
     def score(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> float:
         """Weight of the nodes labelled right over the weight of all labelled nodes."""
-        model = self._fitted()
-        graphs = as_graphs(X, y)
-        hit = total = 0.0
-        for graph, labels in zip(graphs, self.predict(graphs), strict=True):
-            if graph.labels is None:
-                continue
-            true = model.coder.encode(graph.labels, graph.n_nodes, "graph", known=False)
-            weights = np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
-            hit += float(
-                weights[graph.labelled & (true == model.coder.encode(labels, len(labels), "graph"))].sum()
-            )
-            total += float(weights[graph.labelled].sum())
-        if total == 0.0:
+        model, graphs = self._fitted(), as_graphs(X, y)
+        scores = score_graphs(graphs, self.predict(graphs), model.coder.classes)
+        if not scores.nodes > 0:
             raise ValueError("no labelled node with a positive weight to score on: give labels")
-        return hit / total
+        return scores.accuracy
 
     def check(
         self, X: Iterable[Any], time_limit: float | None = None, callback: Callback | None = None
@@ -152,8 +148,7 @@ class Machine(Parameters):
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
 
         Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
-        out.
-        Raises ValueError for labels that are not int, str, bool or float.
+        out. Raises ValueError for labels that are not int, str, bool or float.
         """
         write_container(Path(path), *self.to_state())
 

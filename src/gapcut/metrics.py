@@ -74,9 +74,9 @@ def score_labels(
     classes: AnyArray,
     weights: Sequence[FloatArray | None] | None = None,
 ) -> Scores:
-    """Scores of labelings, one (V,) array a graph; nodes without a true label are left out.
+    """Scores of labelings, one (V,) array per graph; nodes without a true label are left out.
 
-    ``weights``: node weights a graph (None: every node counts 1). Raises ValueError where lengths differ.
+    ``weights``: node weights per graph (None: every node counts 1). Raises ValueError where lengths differ.
     """
     coder = _with_unknown_labels(LabelCoder(classes), truth)
     size = coder.n_labels

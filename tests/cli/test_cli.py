@@ -392,7 +392,7 @@ def test_interrupt_while_the_model_is_written_waits_for_it(folder, tmp_path, run
 
 
 def test_interrupt_before_a_model_writes_nothing(folder, tmp_path, run, monkeypatch):
-    monkeypatch.setattr(Machine, "fit", lambda self, X: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Machine, "fit_resumable", lambda self, X: signal.raise_signal(signal.SIGINT))
     code, out, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut")
     assert (code, out) == (130, "")
     assert err == "gapcut: interrupted before there was a model: nothing was written\n"
@@ -424,4 +424,4 @@ def test_without_the_extra_one_line_says_what_to_install(run, monkeypatch):
 def test_interrupt_ends_a_cross_validation(folder, run, interrupt_at_pass):
     interrupt_at_pass(1)
     code, out, err = run("cv", folder / "train.npz", "--folds", 2, "--gap", "0")
-    assert (code, out, err) == (130, "", "gapcut: interrupted: nothing was written\n")
+    assert (code, out, err) == (130, "", "gapcut: interrupted: nothing more was written\n")

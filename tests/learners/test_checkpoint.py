@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import resource
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,8 @@ import pytest
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.primal_dual import LONGEST, PATIENCE, CertificateSchedule, Steps
+from gapcut.learners.primal_dual import Steps
+from gapcut.learners.schedule import LONGEST, PATIENCE, CertificateSchedule
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
@@ -42,7 +45,6 @@ def test_resumed_run_ends_with_the_same_bits(problem, tmp_path):
         assert part.certificate.status == "stopped"
         assert path.exists()
         rest = run(problem, path, n_threads=2)
-        assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
         assert [r.lower for r in rest.history] == [r.lower for r in whole.history]
@@ -53,10 +55,10 @@ def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(proble
     whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
     path, write, kept = tmp_path / "run.checkpoint", Checkpoint.write, []
 
-    def keep(self, session, arrays, numbers):
+    def keep(self, progress, session, arrays, numbers):
         if int(arrays["counters"][0]) % 7 == 3:
-            write(self, session, arrays, numbers)
-            kept.append((session.passes, path.read_bytes()))
+            write(self, progress, session, arrays, numbers)
+            kept.append((progress.passes, path.read_bytes()))
 
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "write", keep)
@@ -66,9 +68,101 @@ def test_checkpoints_come_between_certificates_and_end_with_the_same_bits(proble
     for _, content in kept[:: max(1, len(kept) // 8)]:
         path.write_bytes(content)
         rest = run(problem, path)
-        assert not path.exists()
         assert np.array_equal(rest.weights, whole.weights)
         assert rest.certificate == whole.certificate
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """At a large C: the multipliers prove most upper ends, and after some 16 passes `block` goes on alone."""
+    graphs = datasets.make_planted(3, 15, seed=1)
+    settings = Settings.checked(StructuredSVM(C=1e4).get_params()).settled(graphs)
+    return build_problem(training_set(graphs, settings), settings)
+
+
+def same_run(one, two):
+    return (
+        np.array_equal(one.weights, two.weights)
+        and one.certificate == two.certificate
+        and [replace(r, seconds=0.0) for r in one.history] == [replace(r, seconds=0.0) for r in two.history]
+    )
+
+
+def test_resumed_runs_end_alike_whatever_proved_the_ends_and_in_turns_of_planes(planted, tmp_path):
+    whole = PrimalDual().run(planted, CutOracle(planted), Limits(gap=1e-3, max_passes=40))
+    assert whole.certificate.oracle_calls < planted.n_graphs * 40  # multipliers proved the first ends
+    assert whole.history[-1].planes > whole.history[-5].planes > 20  # planes of block
+    for stop in (3, 12, 16, 17, 33):
+        path = tmp_path / f"{stop}.checkpoint"
+        run(planted, path, gap=1e-3, passes=stop)
+        assert same_run(run(planted, path, gap=1e-3, passes=40, n_threads=2), whole)
+
+
+def test_a_due_checkpoint_waits_for_one_iteration_or_pass_only(planted, tmp_path, monkeypatch):
+    """Due at once: one is written after each iteration, and each pass of `block`."""
+    at = []
+
+    def note(self, progress, session, arrays, numbers):
+        at.append((int(arrays["counters"][0]), numbers["planes"]))
+
+    monkeypatch.setattr(Checkpoint, "write", note)
+    run(planted, tmp_path / "run.checkpoint", gap=1e-3, passes=32, every=0.0)
+    iterations = [i for i, _ in at]
+    assert iterations[0] == 0
+    assert set(np.diff(iterations)) <= {0, 1}
+    planes = [p for _, p in at if p]
+    assert len(planes) >= 5
+    assert set(np.diff(planes)) <= {0, 1}
+
+
+def test_an_end_while_resuming_leaves_the_checkpoint_as_it_was(planted, tmp_path, monkeypatch):
+    path = tmp_path / "run.checkpoint"
+    run(planted, path, gap=1e-3, passes=12)
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Steps, "prove_upper", interrupted)
+        assert run(planted, path, gap=1e-3).certificate.status == "stopped"
+    assert path.read_bytes() == before
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("part", ["more planes", "no planes", "ends"])
+def test_what_a_checkpoint_says_of_planes_and_ends_proves_nothing(planted, tmp_path, part):
+    """Another number of passes, false ends: another start; never a bound that does not hold."""
+    reference = PrimalDual().run(planted, CutOracle(planted), Limits(gap=1e-3, max_passes=60)).certificate
+    path = tmp_path / "run.checkpoint"
+    run(planted, path, gap=1e-3, passes=35)
+    with np.load(path) as file:
+        arrays = dict(file)
+    meta = json.loads(arrays["meta"].tobytes())
+    if part == "ends":
+        meta["ends"] = [0.5 * meta["ends"][2], 0.0, 2.0 * meta["ends"][0], 0.0]
+    else:
+        meta["numbers"]["planes"] = 25 if part == "more planes" else 0
+    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+    result = run(planted, path, gap=1e-3, passes=36).certificate
+    assert result.lower <= reference.upper
+    assert reference.lower <= result.upper
+
+
+@pytest.mark.parametrize("planes", [-1, 10**6, "many", None])
+def test_a_number_of_passes_that_cannot_be_is_refused(planted, tmp_path, planes):
+    path = tmp_path / "run.checkpoint"
+    run(planted, path, gap=1e-3, passes=20)
+    with np.load(path) as file:
+        arrays = dict(file)
+    meta = json.loads(arrays["meta"].tobytes())
+    meta["numbers"]["planes"] = planes
+    arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(DamagedCheckpoint):
+        run(planted, path, gap=1e-3, passes=21)
 
 
 @pytest.mark.parametrize(("step", "times"), [("prove_lower", 1), ("prove_lower", 4), ("prove_upper", 1)])
@@ -95,9 +189,9 @@ def test_a_certificate_that_is_cut_off_is_made_again(problem, tmp_path, monkeypa
 
 def test_whether_a_run_stalls_is_asked_at_certificates_only():
     """Else a run resumed between two of them would end its steps earlier than one that was not."""
-    gaps = [1.0] * (PATIENCE + 1)
-    assert not CertificateSchedule(gaps=gaps, unrepaired=(LONGEST - 1, 1.0)).stalled
-    assert CertificateSchedule(gaps=gaps, unrepaired=(LONGEST, 1.0)).stalled
+    before = [(1, 1.0)] * PATIENCE
+    assert not CertificateSchedule(gaps=[*before, (LONGEST - 1, 1.0)]).stalled
+    assert CertificateSchedule(gaps=[*before, (LONGEST, 1.0)]).stalled
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(problem, tmp_path):
@@ -159,7 +253,9 @@ def killed_run(path: str, gap: float):
     settings = Settings.checked(StructuredSVM(C=300.0).get_params()).settled(graphs)
     problem = build_problem(training_set(graphs, settings), settings)
     learner = PrimalDual(checkpoint=path, checkpoint_seconds=0.25)
-    return learner.run(problem, CutOracle(problem), Limits(gap=gap))
+    found = learner.run(problem, CutOracle(problem), Limits(gap=gap))
+    Path(path).unlink(missing_ok=True)
+    return found
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from brute_oracle import all_planes, enumerated_optimum, objective
 from gapcut import Graph, GraphSet, _core
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
@@ -14,7 +15,6 @@ from gapcut.learners.primal_dual import Steps
 from gapcut.oracles import CutOracle
 from gapcut.oracles.base import RelaxedLabels
 from gapcut.problem import learning_problem
-from optimum import enumerated_optimum, objective
 from tiny import TinyGraph, all_labelings, joint_feature_map, node_loss, one_hot, tiny_problem
 
 TRADE_OFFS = [1e-6, 0.1, 1.0, 10.0, 1e3]
@@ -31,12 +31,11 @@ def test_brackets_the_enumerated_optimum_and_certifies(C):
     for _ in range(30):
         problem, graphs, labels = tiny_problem(rng, n_graphs=int(rng.integers(1, 4)), max_bits=8, C=C)
         result = solve(problem)
-        best, _ = enumerated_optimum(problem, graphs, labels)
+        _, best = enumerated_optimum(problem, all_planes(problem, graphs, labels))
         tolerance = 1e-7 * (1.0 + abs(best))  # of the interior point
         assert result.certificate.lower <= best + tolerance
-        assert (
-            best - tolerance <= objective(problem, graphs, labels, result.weights) <= result.certificate.upper
-        )
+        value = objective(problem, all_planes(problem, graphs, labels), result.weights)
+        assert best - tolerance <= value <= result.certificate.upper
         assert (result.weights >= problem.lower).all()
         assert (result.weights <= problem.upper).all()
         certified += result.certificate.status == "certified"
@@ -155,7 +154,7 @@ def test_a_mixture_of_dual_points_proves_no_less_than_either():
 def test_every_true_labeling_is_a_dual_point_below_the_optimum():
     rng = np.random.default_rng(2)
     problem, (graph,), (y,) = tiny_problem(rng, C=3.0)
-    best, _ = enumerated_optimum(problem, [graph], [y])
+    _, best = enumerated_optimum(problem, all_planes(problem, [graph], [y]))
     for z in all_labelings(graph.n_nodes, problem.n_labels):
         plane, loss = _core.relaxed_plane(problem.core, z.astype(np.float32), 1)
         assert problem.C * loss - problem.conjugate(problem.C * np.asarray(plane)) <= best + 1e-7 * (1 + best)
@@ -179,7 +178,7 @@ def test_steps_that_are_too_long_are_noticed_and_bounds_stay_valid():
     for _ in range(20):
         problem, graphs, labels = tiny_problem(rng, n_graphs=3, max_bits=8, C=10.0)
         result = solve(problem, damping=1e-3, kappa0=1e-3, primal_weight=5.0)
-        best, _ = enumerated_optimum(problem, graphs, labels)
+        _, best = enumerated_optimum(problem, all_planes(problem, graphs, labels))
         assert result.certificate.lower <= best + 1e-7 * (1 + best)
         assert best - 1e-7 * (1 + best) <= result.certificate.upper
         noticed += result.certificate.status == "certified"
@@ -207,7 +206,7 @@ def test_boxes_frozen_and_bounded_weights():
             upper=upper,
         )
         result = solve(boxed)
-        best, _ = enumerated_optimum(boxed, graphs, labels)
+        _, best = enumerated_optimum(boxed, all_planes(boxed, graphs, labels))
         tolerance = 1e-7 * (1.0 + abs(best))
         assert result.certificate.lower <= best + tolerance, round_
         assert best - tolerance <= result.certificate.upper
@@ -228,7 +227,7 @@ def test_degenerate_data_end_certified(graph, C):
     for n_labels in (1, 3):
         problem = learning_problem([graph], [labels], n_labels=n_labels, C=C, loss_scale=100.0)
         result = solve(problem)
-        best, _ = enumerated_optimum(problem, [graph], [labels])
+        _, best = enumerated_optimum(problem, all_planes(problem, [graph], [labels]))
         assert result.certificate.lower <= best * (1 + 1e-6) + 1e-6
         assert best <= result.certificate.upper * (1 + 1e-6) + 1e-6
         assert result.certificate.status == "certified"
@@ -237,7 +236,7 @@ def test_degenerate_data_end_certified(graph, C):
 def test_time_limit_and_interrupt_keep_an_honest_certificate():
     rng = np.random.default_rng(6)
     problem, graphs, labels = tiny_problem(rng, n_graphs=3, max_bits=8, C=100.0)
-    best, _ = enumerated_optimum(problem, graphs, labels)
+    _, best = enumerated_optimum(problem, all_planes(problem, graphs, labels))
 
     def interrupt(record):
         raise KeyboardInterrupt
@@ -259,7 +258,7 @@ def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
         relaxation.state.advance(int(rng.choice([1, 7, 400])))
         reached = problem.clamp(relaxation.state.weights())
         for w in (reached, problem.clamp(rng.normal(size=problem.dim) * 3.0)):
-            cold, warm = oracle.total(w), oracle.total(w, None, relaxation.state)
+            cold, warm = oracle.total(w), relaxation.total(w)
             bound, rounding = relaxation.state.slack_bound(problem.core, w)
             two_threads = relaxation.state.slack_bound(problem.core, w, 2)
             assert two_threads == (bound, rounding)
@@ -283,11 +282,13 @@ def test_a_split_of_another_problem_is_refused():
         first, _, _ = tiny_problem(rng)
         second, _, _ = tiny_problem(rng, n_graphs=3)
         state = CutOracle(first).relaxation(PrimalDual().native(), 1).state
+        other = CutOracle(second).relaxation(PrimalDual().native(), 1)
+        other.state = state
         state.advance(3)
         if first.n_labels != second.n_labels or (
             state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]
         ):
             refused += 1
             with pytest.raises(ValueError, match="another problem"):
-                CutOracle(second).total(np.zeros(second.dim), None, state)
+                other.total(np.zeros(second.dim))
     assert refused > 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from brute_oracle import all_planes, enumerated_optimum
 from gapcut.learners import Limits, Subgradient
 from gapcut.oracles import CutOracle
 from gapcut.problem import learning_problem
@@ -17,7 +18,6 @@ from learner_checks import (
     check_random_problems,
     check_threads,
 )
-from optimum import enumerated_optimum
 from tiny import TinyGraph, tiny_problem
 
 
@@ -42,7 +42,7 @@ def test_both_bounds_tend_to_the_optimum():
     upper, lower = np.zeros(2), np.zeros(2)
     for _ in range(8):
         problem, graphs, labels = tiny_problem(rng, n_graphs=4, max_bits=8, C=1.0)
-        best, _ = enumerated_optimum(problem, graphs, labels)
+        _, best = enumerated_optimum(problem, all_planes(problem, graphs, labels))
         for i, passes in enumerate((60, 600)):
             result = Subgradient().run(problem, CutOracle(problem), Limits(gap=1e-6, max_passes=passes))
             upper[i] += (result.certificate.upper - best) / best

@@ -75,3 +75,22 @@ def test_a_label_outside_the_classes_is_named():
     with pytest.raises(ValueError, match=r"graph 4, node 2: label 7 is not one of the classes \[0, 1\]"):
         coder.encode(np.array([0, 1, 7]), 3, "graph 4")
     assert coder.encode(np.array([0, 7]), 2, "graph 4", known=False).tolist() == [0, UNKNOWN]
+
+
+@pytest.mark.parametrize("names", [["a", "bb", "c"], [3, 1, 2], [True, False], ["a", None, 2]])
+def test_many_graphs_are_encoded_as_each_alone(names):
+    rng = np.random.default_rng(0)
+    labels = [np.array([names[i] for i in rng.integers(0, len(names), n)]) for n in (3, 0, 1, 5)]
+    if None in names:
+        labels = [y.astype(object) for y in labels] + [None]
+    sizes = [2 if y is None else len(y) for y in labels]
+    coder = LabelCoder.found(labels)
+    offset = np.cumsum([0, *sizes])
+    alone = [coder.encode(y, n, "graph") for y, n in zip(labels, sizes, strict=True)]
+    assert np.array_equal(coder.encode_all(labels, offset, str), np.concatenate(alone))
+
+
+def test_a_label_outside_the_classes_is_placed_among_many_graphs():
+    coder = LabelCoder.given(["a", "b"])
+    with pytest.raises(ValueError, match="graph 1, node 2: label 'c'"):
+        coder.encode_all([np.array(["a"]), np.array(["a", "b", "c"])], np.array([0, 1, 4]), "graph {}".format)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gapcut import Graph, StructuredSVM
+from gapcut.data import all_forests
 from gapcut.model.pairing import (
     LEARNERS,
-    all_forests,
     check_cliques,
     check_pair,
     learner_for,

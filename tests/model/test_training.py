@@ -7,6 +7,7 @@ import pytest
 
 from gapcut import GraphSet, StructuredSVM
 from gapcut.learners import Limits
+from gapcut.model.labels import LabelCoder
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, class_weights, make_learner, make_oracle, training_set
 from sample_graphs import relabelled, sample_graphs
@@ -104,3 +105,14 @@ def test_the_oracle_of_the_settings_weighs_classes() -> None:
         result = make_learner(chosen).run(problem, asked, Limits(gap=1e-3))
         assert result.certificate.status == "certified"
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
+
+
+def test_labels_of_one_kind_are_looked_up_once_for_all_graphs(monkeypatch) -> None:
+    """A hundred thousand tiny graphs would else spend most of their feature step on that."""
+    calls, encode = [], LabelCoder.encode
+    monkeypatch.setattr(LabelCoder, "encode", lambda *args, **more: calls.append(1) or encode(*args, **more))
+    data = training_set(GRAPHS, settings())
+    assert len(calls) == 1
+    assert [code.tolist() for code in data.codes] == [
+        [sorted(NAMES).index(y) for y in graph.labels] for graph in GRAPHS
+    ]

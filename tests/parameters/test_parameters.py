@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -200,7 +201,10 @@ def test_settings_hold_plain_numbers_and_the_estimator_what_was_given():
 
 
 USER = """
-from gapcut import Energy, StructuredSVM, solve
+import numpy as np
+from numpy.typing import NDArray
+
+from gapcut import Energy, Graph, StructuredSVM, solve
 
 StructuredSVM(learner="block", oracle="trws", C=2, classes=["a", "b"], class_weight={"a": 2.0}, n_jobs=-1)
 StructuredSVM(learner="blok")  # wrong
@@ -213,16 +217,48 @@ StructuredSVM(C="1")  # wrong
 def label(energy: Energy) -> None:
     solve(energy, method="trws")
     solve(energy, method="trsw")  # wrong
+
+def codes(energy: Energy) -> NDArray[np.int64]:
+    return solve(energy).labels
+
+def text(energy: Energy) -> NDArray[np.str_]:
+    return solve(energy).labels  # wrong
+
+def names(svm: StructuredSVM, graph: Graph) -> NDArray[np.str_]:
+    return svm.infer(graph).labels
 """
 
 
+def wrong_lines() -> list[int]:
+    return [i for i, line in enumerate(USER.splitlines(), 1) if line.endswith("# wrong")]
+
+
 @pytest.mark.slow
-def test_mypy_finds_misspelt_names_in_a_users_script(tmp_path):
+def test_mypy_finds_what_is_wrong_in_a_users_script(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "user.py").write_text(USER)
     mypy = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--ignore-missing-imports", "user.py"]
     source = Path(gapcut.__file__).parents[1]
     done = subprocess.run(mypy, cwd=tmp_path, env={"MYPYPATH": str(source)}, capture_output=True, text=True)
     found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith("user.py:")]
-    wanted = [i for i, line in enumerate(USER.splitlines(), 1) if line.endswith("# wrong")]
-    assert found == wanted, done.stdout + done.stderr
+    assert found == wrong_lines(), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_pyright_finds_what_is_wrong_in_a_users_script(tmp_path):
+    pytest.importorskip("basedpyright")  # pyright without a node of its own to download
+    (tmp_path / "user.py").write_text(USER)
+    config = {"extraPaths": [str(Path(gapcut.__file__).parents[1])], "typeCheckingMode": "standard"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    pyright = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        "user.py",
+    ]
+    done = subprocess.run(pyright, cwd=tmp_path, capture_output=True, text=True)
+    found = [d["range"]["start"]["line"] + 1 for d in json.loads(done.stdout)["generalDiagnostics"]]
+    assert found == wrong_lines(), done.stdout + done.stderr

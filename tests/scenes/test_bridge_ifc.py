@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from built_bridges import built_bridge
+from built_bridges import built_bridge, is_watertight
 from gapcut.scenes.bridges import TYPES, read_ifc, write_ifc
 from gapcut.scenes.bridges.ifc_map import EXPORT, class_of, entity
 
@@ -22,7 +22,7 @@ def test_round_trip(type_: str, tmp_path) -> None:
     assert found.bridge.type == type_
     assert [p.label for p in found.bridge.parts] == [p.label for p in bridge.parts]
     for mine, theirs in zip(bridge.parts[::7], found.bridge.parts[::7], strict=True):
-        assert theirs.mesh.is_watertight
+        assert is_watertight(theirs.mesh)
         np.testing.assert_allclose(theirs.mesh.volume, mine.mesh.volume, rtol=1e-3)
         np.testing.assert_allclose(theirs.mesh.bounds, mine.mesh.bounds, atol=1e-5)
     assert found.bridge.terrain.n_faces == bridge.terrain.n_faces

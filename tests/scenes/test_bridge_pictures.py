@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from built_bridges import built_bridge
+from gapcut.report.picture import paint_points
 from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera
-from gapcut.scenes.bridges.splat import splat
 
 
 def _camera(size: tuple[int, int] = (60, 40)) -> Camera:
@@ -42,9 +42,10 @@ def test_the_nearer_point_hides_the_farther_one_in_any_order():
     points = camera.position + np.outer([40.0, 20.0], ray)
     red, blue = np.array([200.0, 0.0, 0.0]), np.array([0.0, 0.0, 200.0])
     for order in ([0, 1], [1, 0]):
-        image = splat(camera, points[order], np.array([red, blue])[order], spacing=0.01, samples=1)
+        at, depth = camera.project(points[order])
+        image = paint_points(at, depth, np.array([red, blue])[order], camera.size, 1.0).astype(int)
         assert image[20, 30, 2] > image[20, 30, 0]
-    nothing = splat(camera, points[:0], np.empty((0, 3)), spacing=0.01, samples=1)
+    nothing = paint_points(np.empty((0, 2)), np.empty(0), np.empty((0, 3)), camera.size, 1.0)
     assert (nothing == nothing[0, 0]).all()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from gapcut import _core
+from gapcut.scenes.groups import voxel_sample
 from gapcut.scenes.labelling.surroundings import ground_heights
 from gapcut.scenes.points import (
     local_shape,
@@ -59,7 +59,6 @@ def test_twins_and_few_points_are_undefined() -> None:
         shape = local_shape(points)
         assert np.isnan(shape.normals).all()
         assert not shape.features().any()
-        assert not shape.curvature.any()
     assert local_shape(np.empty((0, 3))).normals.shape == (0, 3)
     with pytest.raises(ValueError, match="no spacing"):
         point_spacing(np.zeros((5, 3)))
@@ -95,14 +94,14 @@ def test_height_above_sloping_ground_ignores_what_stands_on_it() -> None:
 
 def test_voxel_sample_takes_one_point_a_voxel() -> None:
     points = noise(4, 3000)
-    rows = _core.voxel_sample(points, 0.5, 7)
+    rows = voxel_sample(points, 0.5, 7)
     cells = np.floor(points / 0.5)
     assert len(np.unique(cells[rows], axis=0)) == len(rows) == len(np.unique(cells, axis=0))
     assert (np.diff(rows) > 0).all()
-    assert np.array_equal(rows, _core.voxel_sample(points, 0.5, 7))
-    assert not np.array_equal(rows, _core.voxel_sample(points, 0.5, 8))
-    assert len(_core.voxel_sample(np.empty((0, 3)), 1.0, 0)) == 0
+    assert np.array_equal(rows, voxel_sample(points, 0.5, 7))
+    assert not np.array_equal(rows, voxel_sample(points, 0.5, 8))
+    assert len(voxel_sample(np.empty((0, 3)), 1.0, 0)) == 0
     with pytest.raises(ValueError, match="point 1 is not finite"):
-        _core.voxel_sample(np.array([[0.0, 0, 0], [np.nan, 0, 0]]), 1.0, 0)
+        voxel_sample(np.array([[0.0, 0, 0], [np.nan, 0, 0]]), 1.0, 0)
     with pytest.raises(ValueError, match="offset"):
-        _core.voxel_sample(np.array([[6e6, 0.0, 0]]), 0.01, 0)
+        voxel_sample(np.array([[6e6, 0.0, 0]]), 0.01, 0)

@@ -74,7 +74,7 @@ def objective(problem: LearningProblem, planes: Planes, w: np.ndarray) -> float:
 def enumerated_optimum(problem: LearningProblem, planes: Planes) -> tuple[float, float]:
     """Bounds ``lower <= optimum <= upper`` from one interior-point solve over all planes.
 
-    Both ends are evaluated here from its multipliers: the dual value of them, the objective at their weights.
+    Both ends are evaluated here: the dual value of its multipliers, the objective at their weights or at its own.
     """
     n, dim, each = len(planes), problem.dim, problem.C / len(planes)
     rows = np.vstack([h for h, _ in planes])
@@ -103,4 +103,5 @@ def enumerated_optimum(problem: LearningProblem, planes: Planes) -> tuple[float,
     mass = np.bincount(owner, alpha, minlength=n)
     alpha *= np.minimum(1.0, each / np.maximum(mass, 1e-300))[owner]
     x = alpha @ rows
-    return float(alpha @ losses - problem.conjugate(x)), objective(problem, planes, problem.clamp(x))
+    upper = min(objective(problem, planes, problem.clamp(w)) for w in (x, np.array(solution.x)[:dim]))
+    return float(alpha @ losses - problem.conjugate(x)), upper

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from brute_oracle import all_planes, enumerated_optimum, objective
 from gapcut.learners import Learner, LearnResult, Limits
 from gapcut.oracles import CutOracle, OraclePlanes, OracleTotal
 from gapcut.problem import learning_problem
-from optimum import enumerated_optimum, objective
 from tiny import tiny_problem
 
 MakeLearner = Callable[..., Learner]
@@ -53,12 +53,12 @@ class Unbounded(Careless):
 
 def check_bracket(problem, graphs, labels, result: LearnResult) -> None:
     """lower <= optimum <= objective at the weights <= upper, and the weights are in the box."""
-    best, _ = enumerated_optimum(problem, graphs, labels)
+    _, best = enumerated_optimum(problem, all_planes(problem, graphs, labels))
     slip = 1e-7 * (1.0 + abs(best))  # of the interior point
     assert result.certificate.lower <= best + slip
     assert (
         best - slip
-        <= objective(problem, graphs, labels, result.weights)
+        <= objective(problem, all_planes(problem, graphs, labels), result.weights)
         <= result.certificate.upper + 1e-12 * best
     )
     assert (result.weights >= problem.lower).all()

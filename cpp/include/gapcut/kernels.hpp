@@ -34,6 +34,7 @@ struct ArcSteps {
 struct Kernels {
     const char* name;
     std::int64_t floats;  // in one register; lengths of padded rows are multiples of it
+    std::int64_t tile;    // see add_products: at least 4
 
     // --- vectors of doubles; arguments do not overlap
     double (*dot)(const double* a, const double* b, std::int64_t n);
@@ -41,6 +42,11 @@ struct Kernels {
     void (*add_scaled)(double* y, double s, const double* a, std::int64_t n);
     // out[k] += sum_d x[d] rows[d, k], rows (dims, n)
     void (*add_rows)(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
+    // sum[i, j] += sum_r left[r, i] right[r, j], r < n, i < left_width, j < right_width, rows of all three as far apart
+    // as their strides say; both widths are multiples of `tile`.
+    void (*add_products)(std::int64_t n, std::int64_t left_width, const double* left, std::int64_t left_stride,
+                         std::int64_t right_width, const double* right, std::int64_t right_stride, double* sum,
+                         std::int64_t stride);
     // out[l] = max_k x[k] + rows[k, l], rows (dims, n), dims >= 1
     void (*max_plus)(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
     // w = clamp(x); then the same after x += s y

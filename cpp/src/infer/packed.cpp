@@ -15,7 +15,7 @@ namespace {
 
 std::int32_t padded(std::int32_t n) { return static_cast<std::int32_t>((n + kLanes - 1) / kLanes * kLanes); }
 
-// The largest float whose n-fold is surely at most 1.
+// The largest float of which n times is at most 1, rounding included.
 double chain_weight_of(std::int64_t n) { return n <= 1 ? 1.0 : std::nextafter(1.0 / static_cast<double>(n), 0.0); }
 
 // Live pairs at the core's nodes.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -176,9 +175,7 @@ class Solver {
     // One half-sweep; false if stop() struck.
     bool half(Run& run, Sweep& s, bool forward) {
         const bool whole = in_chunks(run, forward, [&](std::int64_t from, std::int64_t to) {
-            const auto before = std::chrono::steady_clock::now();
             forward ? sweep_forward(s, from, to) : sweep_backward(s, from, to);
-            seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
             entries_ += static_cast<double>(work_[forward][to] - work_[forward][from]);
             return !s.infeasible;
         });
@@ -267,7 +264,6 @@ class Solver {
         out.component = reduced_.component();
         out.soft_sweeps = soft_sweeps_;
         out.half_sweep_entries = entries_;
-        out.half_sweep_seconds = seconds_;
         out.stopped = stopped_;
         return out;
     }
@@ -287,7 +283,7 @@ class Solver {
     std::vector<Run> runs_;
     std::vector<std::int32_t> current_, best_;
     std::array<std::vector<std::int64_t>, 2> work_;  // backward, forward
-    double entries_ = 0.0, seconds_ = 0.0;
+    double entries_ = 0.0;
     int soft_sweeps_ = 0;
     bool stopped_ = false;
 };

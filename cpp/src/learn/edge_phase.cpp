@@ -2,7 +2,16 @@
 
 #include <algorithm>
 
+#include "operations.hpp"
+
 namespace gapcut {
+namespace {
+
+// Sparse features are written out, chunk by chunk, where so many of them are not zero and columns are at most so many.
+constexpr double kWorthFilling = 1.0 / 16.0;
+constexpr std::int64_t kMostColumns = 1024;
+
+}  // namespace
 
 EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     const auto pairs = static_cast<std::size_t>(p.n_labels) * p.n_labels;
@@ -11,6 +20,9 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     m_.resize(pairs);
     const auto size = kernels().floats;
     width_ = (De + size - 1) / size * size;
+    const double density = entries_a_row(p.edges) / static_cast<double>(std::max<std::int64_t>(1, De));
+    by_chunk_ = p.edges.sparse() && De <= kMostColumns && density >= kWorthFilling;
+    by_entry_ = p.edges.sparse() && !by_chunk_;
     if (!p.edges.sparse()) {
         rows_.assign(static_cast<std::size_t>(M * width_), 0.0F);
         columns_.resize(static_cast<std::size_t>(M * De));
@@ -92,6 +104,24 @@ void EdgePhase::set_weights(std::span<const double> weights) {
     for (const Entry& entry : by_pair_) by_feature_[next[entry.feature]++] = entry;
 }
 
+// Rows and columns of a chunk; sparse features are written out, since whole registers then cost less than single
+// entries.
+EdgePhase::Features EdgePhase::features_of(Shard& s, std::int64_t begin, std::int64_t n) const {
+    if (!by_chunk_) return {rows_.data() + begin * width_, columns_.data() + begin, problem_.edges.rows()};
+    const auto fill = [&](std::int64_t from, std::int64_t count, float scale) {
+        for (std::int64_t i = 0; i < count; ++i)
+            problem_.edges.for_row(from + i, [&](std::int32_t d, double x) {
+                s.rows[i * width_ + d] = s.columns[d * kStride + i] = scale * static_cast<float>(x);
+            });
+    };
+    s.rows.resize(static_cast<std::size_t>(kChunk * width_));
+    s.columns.resize(static_cast<std::size_t>(problem_.edge_dim() * kStride));
+    fill(s.filled, s.filled_edges, 0.0F);  // what the chunk before has left
+    fill(begin, n, 1.0F);
+    s.filled = begin, s.filled_edges = n;
+    return {s.rows.data(), s.columns.data(), kStride};
+}
+
 void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto width = row_width(problem_.n_labels);
     s.z_tail.resize(static_cast<std::size_t>(width * kStride));
@@ -100,12 +130,12 @@ void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<c
     kernels().gather_rows(n, width, problem_.head.data() + begin, 0, z.data(), s.z_head.data(), kStride);
 }
 
-void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
-    if (!problem_.edges.sparse()) {
+void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
+    if (!by_entry_) {
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto at = first_of_pair_[slot];
             kernels().sum_columns(n, first_of_pair_[slot + 1] - at, features_.data() + at, values_.data() + at,
-                                  columns_.data() + begin, problem_.edges.rows(), s.gain.data() + slot * kStride);
+                                  features.columns, features.stride, s.gain.data() + slot * kStride);
         }
         return;
     }
@@ -117,10 +147,10 @@ void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n) const {
         });
 }
 
-void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
+void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
     const auto De = problem_.edge_dim();
     const auto slots = std::ssize(active_list_);
-    if (problem_.edges.sparse()) {
+    if (by_entry_) {
         for (std::int64_t slot = 0; slot < slots; ++slot) {
             const float* m = m_[active_list_[slot]].data() + begin;
             double* sum = s.gradient.data() + slot * De;
@@ -131,20 +161,27 @@ void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
         }
         return;
     }
-    for (std::int64_t slot = 0; slot < slots; slot += 4) {
-        const float* m[4];
-        for (std::int64_t j = 0; j < 4; ++j)  // a group that is not full repeats its last pair and ignores the copies
-            m[j] = m_[active_list_[std::min(slot + j, slots - 1)]].data() + begin;
-        add_weighted_features(s, begin, n, m, s.gradient.data() + slot * De, std::min<std::int64_t>(4, slots - slot));
-    }
+    s.weighted.assign(static_cast<std::size_t>((slots + 3) / 4 * 4 * width_), 0.0F);
+    const auto block = rows_at_once(width_);
+    for (std::int64_t from = 0; from < n; from += block)
+        for (std::int64_t slot = 0; slot < slots; slot += 4) {
+            const float* m[4];
+            for (std::int64_t j = 0; j < 4; ++j)  // a group that is not full repeats its last pair, for nothing
+                m[j] = m_[active_list_[std::min(slot + j, slots - 1)]].data() + begin + from;
+            kernels().add_weighted_rows(std::min(block, n - from), width_, m, features.rows + from * width_,
+                                        s.weighted.data() + slot * width_);
+        }
+    for (std::int64_t slot = 0; slot < slots; ++slot)
+        for (std::int64_t d = 0; d < De; ++d)
+            s.gradient[slot * De + d] += static_cast<double>(s.weighted[slot * width_ + d]);
 }
 
 // sums[j] += sum_e weight[j][e] phi_e for `count` of four lists of weights.
-void EdgePhase::add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, const float* const weight[4],
+void EdgePhase::add_weighted_features(Shard& s, std::int64_t n, const float* rows, const float* const weight[4],
                                       double* sums, std::int64_t count) const {
     const auto De = problem_.edge_dim();
     s.weighted.assign(static_cast<std::size_t>(4 * width_), 0.0F);
-    kernels().add_weighted_rows(n, width_, weight, rows_.data() + begin * width_, s.weighted.data());
+    kernels().add_weighted_rows(n, width_, weight, rows, s.weighted.data());
     for (std::int64_t j = 0; j < count; ++j)
         for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.weighted[j * width_ + d]);
 }
@@ -157,8 +194,9 @@ void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z
     s.gain.resize(active_list_.size() * kStride);
     s.residual = 0.0;
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
+        const Features features = features_of(s, begin, n);
         gather(s, begin, n, z);
-        gains(s, begin, n);
+        gains(s, begin, n, features);
         s.sums.start_chunk();
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto pair = active_list_[slot], k = pair / K, l = pair % K;
@@ -168,14 +206,15 @@ void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z
                                    d2_[pair].data() + begin, s.sums.tail(k), s.sums.head(l)));
         }
         s.sums.scatter(begin, n);
-        add_gradient(s, begin, n);
+        add_gradient(s, begin, n, features);
     });
 }
 
 void EdgePhase::compute_gradient(std::int64_t shard) {
     Shard& s = shards_[shard];
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n); });
+    s.range.for_chunks(
+        kChunk, [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n, features_of(s, begin, n)); });
 }
 
 std::size_t ArcPhase::saved_size(std::size_t pairs) const {
@@ -209,7 +248,7 @@ void ArcPhase::compute_inactive_gradient(std::int64_t shard, std::span<const flo
     s.inactive.assign(active_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     if (active_list_.size() == active_.size()) return;
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
-        if (problem_.edges.sparse() || mostly_zero(begin, n, z))
+        if (by_entry_ || mostly_zero(begin, n, z))
             add_inactive_by_edge(s, begin, n, z);
         else
             add_inactive_by_pair(s, begin, n, z);
@@ -228,9 +267,9 @@ bool ArcPhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const f
         products +=
             static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
     }
-    const double fraction = inactive / static_cast<double>(active_.size()),
+    const double fraction = inactive / static_cast<double>(active_.size()), entry = by_chunk_ ? 2.0 : 0.7,
                  rows = static_cast<double>(width_ / kernels().floats);
-    return 8.0 * products * (2.0 + 0.7 * fraction * static_cast<double>(problem_.edge_dim())) <
+    return 8.0 * products * (2.0 + entry * fraction * entries_a_row(problem_.edges)) <
            static_cast<double>(n) * inactive * (rows + 0.4);
 }
 
@@ -250,8 +289,7 @@ void ArcPhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n
             for (const auto& [l, zl] : at_head) {
                 if (active_[k * K + l]) continue;
                 const auto m = static_cast<double>(std::min(zk, zl));
-                double* sum = s.inactive.data() + (k * K + l) * De;
-                problem_.edges.for_row(e, [&](std::int32_t d, double x) { sum[d] += m * x; });
+                problem_.edges.add_row(e, m, s.inactive.data() + (k * K + l) * De);
             }
     }
 }
@@ -259,6 +297,7 @@ void ArcPhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n
 void ArcPhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
     const auto De = problem_.edge_dim();
+    const Features features = features_of(s, begin, n);
     gather(s, begin, n, z);
     s.gain.resize(std::max<std::size_t>(s.gain.size(), 4 * kChunk));
     const float* weight[4];
@@ -269,7 +308,7 @@ void ArcPhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n
         if (count == 0) return;
         for (auto j = count; j < 4; ++j) weight[j] = weight[count - 1];
         std::ranges::fill(found, 0.0);
-        add_weighted_features(s, begin, n, weight, found.data(), count);
+        add_weighted_features(s, n, features.rows, weight, found.data(), count);
         for (std::int64_t j = 0; j < count; ++j)
             for (std::int64_t d = 0; d < De; ++d) sums[j][d] += found[j * De + d];
         count = 0;

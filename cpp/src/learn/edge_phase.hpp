@@ -71,22 +71,30 @@ class EdgePhase {
         EndSums<float> sums;                     // 2 t - d
         std::vector<double> gradient, inactive;  // (active pairs, De); (K * K, De)
         std::vector<float> gain, z_tail, z_head, weighted;
+        std::vector<float> rows, columns;  // of the chunk of `filled_edges` from `filled` on, see features_of
+        std::int64_t filled = 0, filled_edges = 0;
         double residual = 0.0;
     };
 
+    struct Features {  // of a chunk: (n, width) and (De, n), columns `stride` apart
+        const float *rows, *columns;
+        std::int64_t stride;
+    };
+    Features features_of(Shard& s, std::int64_t begin, std::int64_t n) const;
     void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
-    void add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, const float* const weight[4], double* sums,
+    void add_weighted_features(Shard& s, std::int64_t n, const float* rows, const float* const weight[4], double* sums,
                                std::int64_t count) const;
-    void gains(Shard& s, std::int64_t begin, std::int64_t n) const;
-    virtual void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
+    void gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const;
+    virtual void add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const;
     virtual double multiplier_norm(const Shard& s) const = 0;
     void list(std::int32_t pair);  // as active
 
     static constexpr std::int64_t kChunk = EndSums<float>::kChunk, kStride = EndSums<float>::kStride;
 
     const Problem& problem_;
-    std::int64_t width_ = 0;             // De rounded up to whole registers
-    std::vector<float> rows_, columns_;  // (M, width) and (De, M); empty where the features are sparse
+    std::int64_t width_ = 0;                    // De rounded up to whole registers
+    bool by_chunk_ = false, by_entry_ = false;  // sparse features: written out for each chunk, or used as they are
+    std::vector<float> rows_, columns_;         // (M, width) and (De, M); empty where the features are sparse
     std::vector<std::uint8_t> active_;
     std::vector<std::int32_t> active_list_;
     std::vector<std::vector<float>> m_;  // of each label pair

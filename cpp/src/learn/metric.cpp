@@ -38,9 +38,9 @@ Symmetric pair_form(const Problem& p, bool diagonal) {
 
 }  // namespace
 
-Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads)
+Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads, FloatRows rows)
     : theta_(theta), inverse_degree_(inverse_degrees(p)),
-      unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads),
+      unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads, rows),
       pair_form_(pair_form(p, diagonal)) {
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)
         if (p.node_offset[g] < p.node_offset[g + 1])

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operations.hpp"
+
 namespace gapcut {
 
 NodePhase::NodePhase(const Problem& p, double loss_scale, bool simplex) : problem_(p), simplex_(simplex) {
@@ -95,20 +97,22 @@ void NodePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const
         }
         return;
     }
-    for (int k = 0; k < K; k += 4) {
-        const float* z[4];
-        for (int j = 0; j < 4; ++j) z[j] = z_.data() + std::min(k + j, K - 1) * N + begin;
-        std::fill(s.sums.begin(), s.sums.end(), 0.0F);
-        kernels().add_weighted_rows(n, width_, z, rows_.data() + begin * width_, s.sums.data());
-        for (int j = 0; j < std::min(4, K - k); ++j)
-            for (std::int64_t d = 0; d < Dn; ++d)
-                s.gradient[(k + j) * Dn + d] += static_cast<double>(s.sums[j * width_ + d]);
-    }
+    std::ranges::fill(s.sums, 0.0F);
+    const auto block = rows_at_once(width_);
+    for (std::int64_t from = 0; from < n; from += block)
+        for (int k = 0; k < K; k += 4) {
+            const float* z[4];
+            for (int j = 0; j < 4; ++j) z[j] = z_.data() + std::min(k + j, K - 1) * N + begin + from;
+            kernels().add_weighted_rows(std::min(block, n - from), width_, z, rows_.data() + (begin + from) * width_,
+                                        s.sums.data() + k * width_);
+        }
+    for (int k = 0; k < K; ++k)
+        for (std::int64_t d = 0; d < Dn; ++d) s.gradient[k * Dn + d] += static_cast<double>(s.sums[k * width_ + d]);
 }
 
 void NodePhase::compute_gradient(std::int64_t shard) {
     Shard& s = shards_[shard];
-    s.sums.resize(static_cast<std::size_t>(4 * width_));
+    s.sums.resize(static_cast<std::size_t>(row_width(problem_.n_labels) * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
     for (auto begin = s.begin; begin < s.end; begin += kChunk) add_gradient(s, begin, std::min(kChunk, s.end - begin));
 }
@@ -133,7 +137,7 @@ void NodePhase::step(std::int64_t shard, float relax, const EdgePhase& edges) {
     Shard& s = shards_[shard];
     s.score.resize(static_cast<std::size_t>(row_width(problem_.n_labels) * kChunk));
     s.row.resize(static_cast<std::size_t>(4 * label_width_));
-    s.sums.resize(static_cast<std::size_t>(4 * width_));
+    s.sums.resize(static_cast<std::size_t>(row_width(problem_.n_labels) * width_));
     s.gradient.assign(static_cast<std::size_t>(problem_.unary_size()), 0.0);
     s.residual = 0.0;
     for (auto begin = s.begin; begin < s.end; begin += kChunk) {

@@ -18,6 +18,8 @@ class NodePhase {
     // loss_scale divides every loss. simplex: the labels of a node add up to 1; otherwise each is in [0, 1].
     NodePhase(const Problem& problem, double loss_scale, bool simplex);
 
+    // Nothing where the features are sparse.
+    FloatRows rows() const { return rows_.empty() ? FloatRows{} : FloatRows{rows_.data(), width_}; }
     const std::vector<float>& z() const { return z_; }                 // (K, N)
     const std::vector<float>& z_rows() const { return z_rows_; }       // the same as rows of nodes, for the edges
     const std::vector<float>& z_step() const { return z_step_; }       // (K, N) z~, before over-relaxation

@@ -67,23 +67,22 @@ struct PrimalDual::State {
     std::unique_ptr<Workers> workers;  // while advance() runs
     double unit;                       // weights outside = unit * weights inside
     double c = 0.0;
-    Metric metric;
     NodePhase nodes;
     std::unique_ptr<EdgePhase> edges;
+    Metric metric;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
     std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
-    std::vector<double> kappa, moved, right, history;
+    std::vector<double> kappa, right, history;
     double damping;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
           int t)
-        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)),
-          metric(problem, s.theta, s.primal_weight, s.diagonal, t), nodes(problem, unit, s.one_label),
-          damping(s.damping) {
+        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), nodes(problem, unit, s.one_label),
+          metric(problem, s.theta, s.primal_weight, s.diagonal, t, nodes.rows()), damping(s.damping) {
         expand_box(lo, hi);
         if (s.one_label)
             edges = table_phase();
@@ -193,16 +192,8 @@ struct PrimalDual::State {
 double PrimalDual::State::unary_step() {
     const auto size = static_cast<std::size_t>(p.unary_size());
     const auto part = [size](std::vector<double>& x) { return std::span(x).first(size); };
-    const UnarySystem& system = metric.unary();
-    moved.resize(size);
-    right.resize(size);
-    system.multiply(part(w), right);
-    for (std::size_t j = 0; j < size; ++j) right[j] -= unary_gradient[j] - true_sum[j];
-    std::ranges::copy(part(w), w_step.begin());
-    system.solve(right, bounded_label, part(lower), part(upper), part(w_step));
-    for (std::size_t j = 0; j < size; ++j) moved[j] = w_step[j] - w[j];
-    system.multiply(moved, right);
-    return std::inner_product(moved.begin(), moved.end(), right.begin(), 0.0);
+    for (std::size_t j = 0; j < size; ++j) unary_gradient[j] -= true_sum[j];
+    return metric.unary().step(unary_gradient, bounded_label, part(lower), part(upper), part(w), part(w_step));
 }
 
 // Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.
@@ -368,6 +359,14 @@ std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges-
 std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
 double PrimalDual::primal_weight() const { return state_->metric.primal_weight(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
+
+double PrimalDual::operations() const {
+    const State& s = *state_;
+    const auto N = static_cast<double>(s.p.nodes.rows()), M = static_cast<double>(s.p.edges.rows());
+    const double K = s.p.n_labels, active = static_cast<double>(active_pairs());
+    const auto Dn = static_cast<double>(s.p.node_dim()), De = static_cast<double>(s.p.edge_dim());
+    return N * K * (0.7 * Dn + 20.0) + M * (active * (0.45 * De + 6.0) + 12.0 * K) + 4.0 * K * Dn * Dn;
+}
 
 std::vector<double> PrimalDual::weights() const {
     const State& s = *state_;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "gapcut/kernels.hpp"
+
 namespace gapcut {
 namespace {
 
-constexpr std::int64_t kShards = 16;
+constexpr std::int64_t kShards = 16, kRows = 64;
 
 struct Share {  // of a label at a node
     std::int32_t label;
@@ -19,15 +21,42 @@ void support(std::span<const float> z, std::int64_t u, int K, std::vector<Share>
         if (z[u * K + k] != 0.0F) out.push_back({k, static_cast<double>(z[u * K + k])});
 }
 
-void add_nodes(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end, double* sum) {
+// change (of the truth less z) of nodes [begin, end), in rows of `width`
+std::vector<double> changes(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end,
+                            std::int64_t width) {
     const auto K = p.n_labels;
+    std::vector<double> change(static_cast<std::size_t>((end - begin) * width), 0.0);
+    for (auto u = begin; u < end; ++u)
+        for (int k = 0; k < K; ++k)
+            change[(u - begin) * width + k] = (p.labels[u] == k ? 1.0 : 0.0) - static_cast<double>(z[u * K + k]);
+    return change;
+}
+
+void add_sparse_nodes(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end, double* sum) {
+    const auto K = p.n_labels;
+    const auto change = changes(p, z, begin, end, K);
     for (auto u = begin; u < end; ++u)
         for (int k = 0; k < K; ++k) {
-            const double change = (p.labels[u] == k ? 1.0 : 0.0) - static_cast<double>(z[u * K + k]);
-            if (change == 0.0) continue;
+            const double factor = change[(u - begin) * K + k];
             double* row = sum + k * p.node_dim();
-            p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += change * x; });
+            if (factor != 0.0) p.nodes.for_row(u, [&](std::int32_t d, double x) { row[d] += factor * x; });
         }
+}
+
+void add_nodes(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end, double* sum) {
+    if (p.nodes.sparse()) return add_sparse_nodes(p, z, begin, end, sum);
+    const auto tile = kernels().tile, Dn = p.node_dim(), labels = (p.n_labels + tile - 1) / tile * tile;
+    const auto width = (Dn + tile - 1) / tile * tile;
+    std::vector<double> rows(static_cast<std::size_t>(kRows * width), 0.0);
+    std::vector<double> products(static_cast<std::size_t>(labels * width), 0.0);
+    for (auto from = begin; from < end; from += kRows) {
+        const auto n = std::min(kRows, end - from);
+        const auto change = changes(p, z, from, from + n, labels);
+        for (std::int64_t i = 0; i < n; ++i) std::copy_n(p.nodes.dense_row(from + i), Dn, rows.data() + i * width);
+        kernels().add_products(n, labels, change.data(), labels, width, rows.data(), width, products.data(), width);
+    }
+    for (std::int64_t k = 0; k < p.n_labels; ++k)
+        for (std::int64_t d = 0; d < Dn; ++d) sum[k * Dn + d] += products[k * width + d];
 }
 
 void add_edges(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end, double* sum) {
@@ -40,8 +69,7 @@ void add_edges(const Problem& p, std::span<const float> z, std::int64_t begin, s
         bool truth_seen = false;
         const auto add = [&](std::int32_t k, std::int32_t l, double change) {
             if (change == 0.0) return;
-            double* row = sum + p.unary_size() + (k * K + l) * p.edge_dim();
-            p.edges.for_row(e, [&](std::int32_t d, double x) { row[d] += change * x; });
+            p.edges.add_row(e, change, sum + p.unary_size() + (k * K + l) * p.edge_dim());
         };
         for (const auto& [k, zk] : at_tail)
             for (const auto& [l, zl] : at_head) {

@@ -1,6 +1,7 @@
 #include "gapcut/learn/repair.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <ranges>
@@ -9,11 +10,13 @@
 #include "gapcut/learn/relaxed_dual.hpp"
 #include "gapcut/learn/repair_kernels.hpp"
 #include "gapcut/linear/vectors.hpp"
+#include "operations.hpp"
 
 namespace gapcut {
 namespace {
 
-constexpr double kParallelWork = 2e4;  // ten times what it costs to wake the threads
+constexpr double kParallelWork = 2e4;    // ten times what it costs to wake the threads
+constexpr double kExpectedSweeps = 2.0;  // over the labels between 0 and 1
 
 }  // namespace
 
@@ -90,7 +93,7 @@ void Repair::collect(std::int64_t node, double here, Direction& s, std::vector<d
     s.sums.assign(static_cast<std::size_t>(2 * blocks.K * blocks.De), 0.0);
     s.counts.assign(static_cast<std::size_t>(2 * blocks.K), 0.0);
     const auto arcs = arcs_of(node);
-    scratch.resize(std::max(scratch.size(), arcs.size() * blocks.K + 8));
+    scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(blocks.scratch(std::ssize(arcs)))));
     if (problem_.edges.sparse())
         s.levels = sum_sparse<Up>(arcs, here, s.moving());
     else if (!arcs.empty())
@@ -100,10 +103,9 @@ void Repair::collect(std::int64_t node, double here, Direction& s, std::vector<d
         s.levels = {};
 }
 
-// What depends on the labels alone, not on the weights: so it can be found for many coordinates at once.
-void Repair::prepare(std::int64_t coordinate, Directions& s, std::vector<double>& scratch) const {
-    const auto node = coordinate / problem_.n_labels;
-    const double here = z_[coordinate];
+// What depends on the labels alone, not on the weights: so it can be found for many coordinates at once, and is the
+// same for all labels of a node whose z is `here`.
+void Repair::prepare(std::int64_t node, double here, Directions& s, std::vector<double>& scratch) const {
     if (here < 1.0) collect<true>(node, here, s.up, scratch);
     s.same = here < 1.0 && !s.up.levels.equal;
     if (here > 0.0 && !s.same) collect<false>(node, here, s.down, scratch);
@@ -117,15 +119,13 @@ Repair::Slope Repair::slope(std::int64_t node, int label, double score, Directio
     return slope;
 }
 
-bool Repair::can_gain(std::int64_t coordinate, Directions& s, std::vector<double>& scratch) {
-    const double z = z_[coordinate];
-    if (z > 0.0 && z < 1.0) return true;
+// At a label of 0 or 1.
+bool Repair::can_gain(std::int64_t coordinate, Directions& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
-    prepare(coordinate, s, scratch);
     const double score = node_score(node, label);
-    return z == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0
-                    : slope<false>(node, label, score, s.down).gradient < 0.0;
+    return z_[coordinate] == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0
+                                 : slope<false>(node, label, score, s.down).gradient < 0.0;
 }
 
 double Repair::improve(std::int64_t coordinate, Directions& s) {
@@ -161,18 +161,54 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, D
     return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
 
+// Of prepare(), and of a step from what it finds. Constants were chosen from the time of whole repairs on tables,
+// planted scenes, letters and snakes.
+double Repair::collect_operations(std::int64_t node) const {
+    const auto arcs = static_cast<double>(arcs_of(node).size());
+    return 2.3 * arcs * (problem_.n_labels * (entries_a_row(problem_.edges) + 8.0) + 40.0);
+}
+
+double Repair::step_operations() const {
+    return 3.0 * problem_.n_labels * (3.0 * static_cast<double>(problem_.edge_dim()) + 20.0) +
+           4.5 * entries_a_row(problem_.nodes);
+}
+
+double Repair::expected_operations(std::span<const float> z) const {
+    const auto K = problem_.n_labels;
+    double sum = 0.0;
+    for (std::int64_t u = 0; u < problem_.nodes.rows(); ++u) {
+        const auto inside = std::ranges::count_if(z.subspan(u * K, K), [](float x) { return x > 0.0F && x < 1.0F; });
+        sum += K * step_operations() +
+               (2.0 + kExpectedSweeps * static_cast<double>(inside)) * (collect_operations(u) + step_operations());
+    }
+    return sum;
+}
+
 std::vector<std::int64_t> Repair::candidates(Workers& workers, const StopTest& stop) {
     constexpr std::int64_t kNodes = 512;
     const auto N = problem_.nodes.rows(), shards = (N + kNodes - 1) / kNodes;
     const auto K = problem_.n_labels;
     std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(shards));
-    std::vector<Directions> directions(static_cast<std::size_t>(threads_));
+    std::vector<std::array<Directions, 2>> directions(static_cast<std::size_t>(threads_));  // of labels at 0 and at 1
     std::vector<std::vector<double>> scratch(directions.size());
+    const auto search = [&](std::int64_t node, int worker, std::vector<std::int64_t>& out) {
+        bool ready[2] = {false, false};
+        for (auto i = node * K; i < (node + 1) * K; ++i) {
+            const double z = z_[i];
+            if (z > 0.0 && z < 1.0) {
+                out.push_back(i);
+                continue;
+            }
+            const int end = z == 0.0 ? 0 : 1;
+            if (!ready[end]) prepare(node, z, directions[worker][end], scratch[worker]);
+            ready[end] = true;
+            if (can_gain(i, directions[worker][end])) out.push_back(i);
+        }
+    };
     workers.run(
         shards,
         [&](std::int64_t shard, int worker) {
-            for (auto i = shard * kNodes * K; i < std::min(N, (shard + 1) * kNodes) * K; ++i)
-                if (can_gain(i, directions[worker], scratch[worker])) found[shard].push_back(i);
+            for (auto u = shard * kNodes; u < std::min(N, (shard + 1) * kNodes); ++u) search(u, worker, found[shard]);
         },
         stop);
     std::vector<std::int64_t> all;
@@ -209,10 +245,17 @@ void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Worker
     const auto K = static_cast<std::size_t>(problem_.n_labels);
     ++batch_;
     directions_.resize(std::max(directions_.size(), nodes.size() * K));
+    shared_.resize(directions_.size());
     scratch_.resize(static_cast<std::size_t>(threads_));
     const auto collect = [&](std::int64_t i, int worker) {
-        for (std::size_t j = 0; j < nodes[i].size(); ++j)
-            prepare(nodes[i][j], directions_[i * K + j], scratch_[worker]);
+        const Group& group = nodes[i];
+        for (std::size_t j = 0; j < group.size(); ++j) {
+            const double here = z_[group[j]];
+            const auto first = std::ranges::find(group, here, [&](std::int64_t other) { return z_[other]; });
+            shared_[i * K + j] = i * K + static_cast<std::size_t>(first - group.begin());
+            if (*first == group[j])
+                prepare(group[j] / problem_.n_labels, here, directions_[i * K + j], scratch_[worker]);
+        }
     };
     double work = 0.0;  // arcs of label pairs, in eights of features
     for (const Group& group : nodes)
@@ -229,7 +272,8 @@ void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Worker
         for (std::size_t j = 0; j < nodes[i].size(); ++j) {
             const auto coordinate = nodes[i][j];
             const double before = z_[coordinate];
-            if (improve(coordinate, directions_[i * K + j]) > min_gain) again.push_back(coordinate);
+            operations_ += step_operations() + (shared_[i * K + j] == i * K + j ? collect_operations(node) : 0.0);
+            if (improve(coordinate, directions_[shared_[i * K + j]]) > min_gain) again.push_back(coordinate);
             if (z_[coordinate] != before) moved_[node] = batch_;
         }
     }
@@ -248,6 +292,9 @@ std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, d
     }
     Workers workers(threads_);
     auto order = candidates(workers, stop);
+    operations_ = 0.0;
+    for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
+        operations_ += 2.0 * collect_operations(u) + p.n_labels * step_operations();
     std::mt19937_64 random(seed);
     moved_.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
     const std::size_t batch = batch_size();

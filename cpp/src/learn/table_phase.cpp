@@ -63,8 +63,9 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
     s.gain.resize(active_list_.size() * kStride);
     s.residual = 0.0;
     s.range.for_chunks(chunk_, [&](std::int64_t begin, std::int64_t n) {
+        const Features features = features_of(s, begin, n);
         gather(s, begin, n, z);
-        gains(s, begin, n);
+        gains(s, begin, n, features);
         s.sums.start_chunk();
         step_messages(s, begin, n, steps);
         const float* out = out_[shard].data();
@@ -75,13 +76,13 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
                 out + (K + pair % K) * kStride, m_[pair].data() + begin));
         }
         s.sums.scatter(begin, n);
-        add_gradient(s, begin, n);
+        add_gradient(s, begin, n, features);
     });
 }
 
 // Most entries are exactly zero: labels that are sure leave one in K^2.
-void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
-    if (problem_.edges.sparse()) return EdgePhase::add_gradient(s, begin, n);
+void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
+    if (by_entry_) return EdgePhase::add_gradient(s, begin, n, features);
     const auto De = problem_.edge_dim();
     std::vector<std::int32_t> at(static_cast<std::size_t>(n));
     for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
@@ -93,7 +94,7 @@ void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n) cons
         }
         if (count == 0) continue;
         s.weighted.assign(static_cast<std::size_t>(4 * width_), 0.0F);
-        kernels().add_listed_rows(count, at.data(), m, width_, rows_.data() + begin * width_, s.weighted.data());
+        kernels().add_listed_rows(count, at.data(), m, width_, features.rows, s.weighted.data());
         for (std::int64_t d = 0; d < De; ++d) s.gradient[slot * De + d] += static_cast<double>(s.weighted[d]);
     }
 }

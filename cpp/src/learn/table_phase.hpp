@@ -31,7 +31,7 @@ class TablePhase final : public EdgePhase {
 
   private:
     void step_messages(Shard& s, std::int64_t begin, std::int64_t n, ArcSteps steps);
-    void add_gradient(Shard& s, std::int64_t begin, std::int64_t n) const override;
+    void add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const override;
     double multiplier_norm(const Shard& s) const override;
     // Step of the d of a label, over that of a multiplier of one pair.
     float relative_step(std::int64_t entries) const {

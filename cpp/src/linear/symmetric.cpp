@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gapcut/kernels.hpp"
 #include "gapcut/linear/vectors.hpp"
 
 namespace gapcut {
 void Symmetric::multiply(const double* x, double* out) const {
     std::fill(out, out + n, 0.0);
+    if (2 * std::count(x, x + n, 0.0) < n) return kernels().add_rows(n, n, x, values.data(), out);
     for (std::int64_t i = 0; i < n; ++i)
         if (x[i] != 0.0) add_scaled(out, x[i], row(i), n);
 }

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.certificates.rounding import SMALLEST, gamma, up
 from gapcut.oracles.base import SlackBound
 from gapcut.problem import LearningProblem
@@ -20,7 +21,7 @@ def primal_bound(problem: LearningProblem, w: FloatArray, slack: SlackBound) -> 
     ``gamma_3`` more; d products may underflow. The rest of the rounding is the slack's own.
     """
     with np.errstate(over="ignore"):
-        square, most = 0.5 * float(w @ w), problem.C * slack.bound
+        square, most = 0.5 * _core.dot(w, w), problem.C * slack.bound
         if not w.any() and most == 0.0:
             return 0.0, 0.0
         value = square + most
@@ -35,12 +36,11 @@ def primal_bound(problem: LearningProblem, w: FloatArray, slack: SlackBound) -> 
 def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int) -> tuple[float, float]:
     r"""Proven lower bound of the optimum from planes, and the part of it that is rounding.
 
-    ``x`` (dim,) and ``loss`` are ``sum_t a_t h_t`` and ``sum_t a_t d_t`` as computed from ``terms`` planes
-    with weights ``a_t >= 0`` that already contain C (``sum a_t <= C`` up to rounding; for one simplex a
-    graph, ``C/n`` each).
+    ``x`` (dim,) and ``loss`` are ``sum_t a_t h_t`` and ``sum_t a_t d_t`` as computed from ``terms`` planes with weights
+    ``a_t >= 0`` that already contain C (``sum a_t <= C`` up to rounding; for one simplex a graph, ``C/n`` each).
 
-    Let ``x*``, ``d*`` be the same sums over the true planes in exact arithmetic, and ``P`` the optimum with
-    slack ``xi``.
+    Let ``x*``, ``d*`` be the same sums over the true planes in exact arithmetic, and ``P`` the optimum with slack
+    ``xi``.
 
     1. *Mass.* If ``sum a_t <= C (1 + v)`` then ``sum a_t (d_t - h_t'w) <= C (1 + v) xi`` at the optimal
        ``w``, so ``D* = d* - conjugate(x*) <= 1/2 |w|^2 + C xi + v C xi <= (1 + v) P``, and
@@ -48,7 +48,7 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
        ``v <= gamma_(terms+2)``.
     2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of
        such a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and
-       ``ops`` roundings make it: one a node and label, edge or clique of the largest graph and each labeling, one
+       ``ops`` roundings make it: one per node and label, edge or clique of the largest graph and each labeling, one
        a graph, and a few. With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j
        gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is
        negative.
@@ -57,8 +57,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
     4. *Evaluation* of ``conjugate(x) = sum w_j x_j - 1/2 w_j^2`` errs by at most ``gamma_(d+4)`` of
        ``sum |w_j x_j| + 1/2 w_j^2``.
 
-    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of
-    no plane, ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
+    Frozen weights need no case: there ``clamp`` is constant and all four steps hold. Never below the value of no plane,
+    ``1/2 |clamp(0)|^2``, which is the smallest the objective can be.
     """
     floor = no_plane_bound(problem)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -68,11 +68,12 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
         excess = gamma(terms + 2)
         error = 2.0 * problem.C * (1.0 + excess) * problem.absolute_mean * roundings * (1.0 + 1e-9)
         error += (terms + 1) * max(1.0, problem.C) * SMALLEST
-        product, square = np.abs(w) @ np.abs(x), 0.5 * float(w @ w)
+        product, square = _core.dot(np.abs(w), np.abs(x)), 0.5 * _core.dot(w, w)
         value = loss - problem.conjugate(x)
         rounding = (
             roundings * abs(loss)
-            + float(np.abs(w) @ error + 0.5 * (error @ error))
+            + _core.dot(np.abs(w), error)
+            + 0.5 * _core.dot(error, error)
             + gamma(2 * size + 8) * (product + square)
             + gamma(8) * (abs(loss) + product + square)
             + size * SMALLEST
@@ -92,8 +93,8 @@ def trivial_bound(problem: LearningProblem) -> float:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         w = problem.clamp(np.zeros(problem.dim))
-        slack = problem.max_loss + 2.0 * float(np.abs(w) @ problem.absolute_mean)
-        value = 0.5 * float(w @ w) + problem.C * slack
+        slack = problem.max_loss + 2.0 * _core.dot(np.abs(w), problem.absolute_mean)
+        value = 0.5 * _core.dot(w, w) + problem.C * slack
         bound = up(value * (1.0 + gamma(_operations(problem) + 2 * problem.dim + 16)))
     return bound if math.isfinite(bound) else math.inf
 
@@ -102,7 +103,7 @@ def no_plane_bound(problem: LearningProblem) -> float:
     """``1/2 |clamp(0)|^2`` rounded down: the slack is never negative."""
     with np.errstate(over="ignore"):
         w = problem.clamp(np.zeros(problem.dim))
-        bound = 0.5 * float(w @ w) * (1.0 - gamma(2 * problem.dim + 8))
+        bound = 0.5 * _core.dot(w, w) * (1.0 - gamma(2 * problem.dim + 8))
     return bound if math.isfinite(bound) else 0.0
 
 

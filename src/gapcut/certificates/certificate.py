@@ -52,7 +52,7 @@ class Record(Bracket):
 
 
 Callback = Callable[[Record], bool | None]
-"""Called once a pass; returning True ends the run with the best model so far."""
+"""Called once per pass; returning True ends the run with the best model so far."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,20 @@ class Bounds(Bracket):
         if value > self.lower:
             self.lower, self.lower_rounding = value, rounding
         return value
+
+    def join(self, other: Bounds) -> None:
+        """The better of both at either end; they are of one problem."""
+        if other.upper < self.upper:
+            self.weights, self.upper, self.upper_rounding = other.weights, other.upper, other.upper_rounding
+        if other.lower > self.lower:
+            self.lower, self.lower_rounding = other.lower, other.lower_rounding
+
+    def recall(self, upper: float, upper_rounding: float, lower: float, lower_rounding: float) -> None:
+        """The ends of an earlier run in place of those proven here, where these imply them; else they prove nothing."""
+        if self.upper <= upper and upper_rounding >= 0.0:
+            self.upper, self.upper_rounding = upper, upper_rounding
+        if self.lower >= lower and lower_rounding >= 0.0:
+            self.lower, self.lower_rounding = lower, lower_rounding
 
     @property
     def bounded(self) -> bool:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.problem import LearningProblem
 
 
@@ -24,7 +25,8 @@ def iteration_bound(problem: LearningProblem, eps: float) -> int | None:
         return 2
     if not math.isfinite(reach):
         return None
-    start = float(np.linalg.norm(problem.clamp(np.zeros(problem.dim))))
+    weights = problem.clamp(np.zeros(problem.dim))
+    start = math.sqrt(_core.dot(weights, weights))
     delta = problem.max_loss + (problem.radius * start if start > 0.0 else 0.0)
     doubling = math.ceil(math.log2(delta / reach)) if delta > reach else 0
     steps = 4.0 * reach / min(eps, reach)

@@ -21,7 +21,7 @@ from gapcut.cli import (
     training,
     validation,
 )
-from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted, Rescued
+from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted, Rescued, sigterm_as_interrupt
 from gapcut.engines import describe_machine
 from gapcut.version import __version__
 
@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
         print(f"{__version__}\n{describe_machine()}")
         return 0
     try:
-        with warnings.catch_warnings():
+        with sigterm_as_interrupt(), warnings.catch_warnings():
             warnings.showwarning = _warn
             code = build_app()(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()
@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
         _complain(_one_line(error))
         return INTERRUPTED
     except KeyboardInterrupt:
-        _complain("interrupted: nothing was written")
+        _complain("interrupted: nothing more was written")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, such as head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.options import DataPath, Json, LearningOptions, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.show import emit
 from gapcut.cli.training import fit_to_the_end
@@ -42,6 +42,7 @@ def compare(
     inference: str | None = None,
     figure: Path | None = None,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     options: LearningOptions = _DEFAULTS,
     force: Force = False,
     as_json: Json = False,
@@ -58,7 +59,7 @@ def compare(
     if figure is not None:
         check_outputs({figure: PICTURE}, [data], force)
     methods = _methods(inference)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     parts = test_folds(graphs, folds, fold_array, options.random_state)
     contenders = default_contenders(graphs) if pairs is None else parse_contenders(pairs)
     found = run_comparison(graphs, parts, contenders, _fitter(options))

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
-from gapcut.cli.outputs import GRAPHS, Force, check_outputs
+from gapcut.cli.outputs import GRAPHS, Force, check_outputs, write_result
 from gapcut.cli.show import emit
 from gapcut.data import GraphSet
 from gapcut.datasets import load_cornell, load_letters, load_snakes, load_tables
@@ -44,7 +44,7 @@ def dataset(
     out.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {"dataset": name, "files": []}
     for path, graphs in files.items():
-        graphs.save(path)
+        write_result(path, graphs.save)
         nodes, lines = sum(g.n_nodes for g in graphs), sum(g.n_edges for g in graphs)
         document["files"].append({"path": str(path), "graphs": len(graphs), "nodes": nodes, "edges": lines})
     emit(document, as_json, lambda console: _show(console, document))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -29,6 +30,26 @@ class InterruptWatch:
 
     pressed: bool = False
     saving: bool = False
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """SIGTERM ends every command as Ctrl-C does: what is written stays whole, and nothing is left over."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    process = os.getpid()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != process:  # a forked worker
+            os._exit(128 + number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

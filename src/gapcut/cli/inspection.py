@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, read_graphs
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.show import (
     certificate_document,
@@ -37,6 +37,7 @@ def inspect(
     *,
     top: int = 20,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     figures: Path | None = None,
     data: Path | None = None,
     force: Force = False,
@@ -54,7 +55,7 @@ def inspect(
     if _is_graph_set(path):
         if figures is not None:
             raise ValueError("--figures draws models: name a model file, and its graphs with --data")
-        graphs = read_graphs(path, select)
+        graphs = read_graphs(path, select, unpack_limit)
         counts = _data_document(graphs)
         emit(counts, as_json, lambda console: _show_data(console, counts))
         return DONE
@@ -68,7 +69,7 @@ def inspect(
     tuples = strongest_tuples(svm.cliques_, svm.pipeline_.clique_names, max(0, top))
     document = _model_document(svm, pairs, tuples)
     if figures is not None:
-        labelled = None if data is None else read_graphs(data, select)
+        labelled = None if data is None else read_graphs(data, select, unpack_limit)
         document["figures"] = write_result(figures, lambda folder: _figures(svm, folder, labelled))
     emit(document, as_json, lambda console: _show_model(console, svm, pairs, tuples, document))
     return DONE
@@ -88,6 +89,7 @@ def check(
     /,
     *,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     time_limit: float = 600.0,
     jobs: Jobs = -1,
     as_json: Json = False,
@@ -100,7 +102,7 @@ def check(
     :param time_limit: Seconds to prove the lower end again.
     """
     svm = Machine.load(model).set_params(n_jobs=jobs)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     if graphs[0].node_dim != svm.n_features_in_:
         raise ValueError(
             f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"

@@ -25,6 +25,10 @@ Json = Annotated[Flag, Parameter(name="--json", help="Print one JSON document an
 Select = Annotated[
     str | None, Parameter(help="Use only graphs where this boolean per-graph array of DATA is true.")
 ]
+UnpackLimit = Annotated[
+    int | None,
+    Parameter(help="Bytes that a file of DATA may unpack to; default: 50 times its size and 64 MiB."),
+]
 Certified = Annotated[Flag, Parameter(help="Exit with 1 unless the gap is proven to meet its target.")]
 
 
@@ -106,9 +110,11 @@ def parse_labels(text: str, graphs: GraphSet) -> list[Any]:
     return parts
 
 
-def read_graphs(data: Path, select: str | None = None) -> GraphSet:
+def read_graphs(data: Path, select: str | None, unpack_limit: int | None) -> GraphSet:
     """The graphs of a file or folder; an empty set is refused."""
-    graphs = GraphSet.load(data, select=select)
+    if unpack_limit is not None and unpack_limit < 1:
+        raise ValueError(f"--unpack-limit {unpack_limit} must be a number of bytes")
+    graphs = GraphSet.load(data, select=select, unpack_limit=unpack_limit)
     if not len(graphs):
         what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
         raise ValueError(f"{data}: {what}")

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, option, read_graphs
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, option, read_graphs
 from gapcut.cli.outputs import LABELS, Force, check_outputs, write_result
 from gapcut.cli.show import (
     certificate_document,
@@ -38,6 +38,7 @@ def predict(
     *,
     out: Path,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     inference: Inference = None,
     jobs: Jobs = -1,
     force: Force = False,
@@ -49,7 +50,7 @@ def predict(
     """
     check_outputs({out: LABELS}, [model, data], force)
     svm = _load(model, jobs, inference)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     solutions, seconds = _solve(svm, graphs)
     arrays = _arrays(graphs, solutions)
     write_result(out, lambda path: _write(path, arrays))
@@ -64,13 +65,14 @@ def evaluate(
     /,
     *,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     inference: Inference = None,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> int:
     """Compare predicted labels with those of the data, weighted by node weights."""
     svm = _load(model, jobs, inference)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     solutions, seconds = _solve(svm, graphs)
     scores = score_graphs(graphs, [s.labels for s in solutions], svm.classes_)
     if not scores.nodes > 0:
@@ -89,7 +91,7 @@ def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
     return svm
 
 
-def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution], float]:
+def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution[AnyArray]], float]:
     """Solutions and the seconds they took."""
     start = time.monotonic()
     with working(f"labelling {len(graphs):,} graphs ..."):
@@ -97,7 +99,7 @@ def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution], float]:
     return solutions, time.monotonic() - start
 
 
-def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict[str, Any]:
+def _counts(graphs: GraphSet, solutions: list[Solution[AnyArray]], seconds: float) -> dict[str, Any]:
     closed = sum(s.status == "optimal" for s in solutions)
     return {
         "graphs": len(graphs),
@@ -110,7 +112,7 @@ def _counts(graphs: GraphSet, solutions: list[Solution], seconds: float) -> dict
     }
 
 
-def _arrays(graphs: GraphSet, solutions: list[Solution]) -> dict[str, AnyArray]:
+def _arrays(graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> dict[str, AnyArray]:
     labels = np.concatenate([s.labels for s in solutions])
     return {
         "node_offset": np.cumsum([0, *(g.n_nodes for g in graphs)], dtype=np.int64),

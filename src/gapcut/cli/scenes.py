@@ -12,7 +12,7 @@ import numpy as np
 from cyclopts import App
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, NOT_CERTIFIED
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
 from gapcut.cli.options import Certified, Jobs, Json, option
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
@@ -87,15 +87,18 @@ def train_command(
         seed=seed,
         n_jobs=thread_count(jobs),
     )
-    with working("reading scans ...") as status:
+    with watch_interrupt() as interrupt, working("reading scans ...") as status:
         clouds = [read_cloud(path, need_labels=True, invalid="drop") for path in scan_files(folder)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
             trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
-    trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
-    write_result(out, trained.model.save)
+        interrupt.saving = True
+        trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
+        write_result(out, trained.model.save)
     document = _training_document(trained, len(clouds), out, time.monotonic() - start)
     emit(document, as_json, lambda console: _show_training(console, trained, document))
+    if interrupt.pressed:
+        raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     open_ = trained.model.learner.certificate_.status != "certified"
     return NOT_CERTIFIED if certified and open_ else DONE
 

@@ -112,7 +112,7 @@ def scores_table(scores: Scores) -> Table:
 
 
 def pairs_table(pairs: Sequence[PairWeight]) -> Table:
-    """Pairwise weights, one a row."""
+    """Pairwise weights, one per row."""
     rows = [[str(p.tail), str(p.head), p.feature, f"{p.weight:.4g}"] for p in pairs]
     return table(["tail label", "head label", "edge feature", "weight"], rows, "Strongest pairwise weights")
 

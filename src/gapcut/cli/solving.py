@@ -16,6 +16,7 @@ from gapcut.cli.show import emit, number, working
 from gapcut.files import write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
+from gapcut.typing import IntArray
 
 _SETTLED = ("optimal", "infeasible")
 
@@ -57,7 +58,7 @@ def _is_npz(out: Path) -> bool:
     return out.suffix.lower() == ".npz"
 
 
-def _write_labels(file: IO[bytes], out: Path, found: Solution) -> None:
+def _write_labels(file: IO[bytes], out: Path, found: Solution[IntArray]) -> None:
     if not _is_npz(out):
         file.write("".join(f"{label}\n" for label in found.labels).encode())
         return
@@ -72,7 +73,7 @@ def _write_labels(file: IO[bytes], out: Path, found: Solution) -> None:
     )
 
 
-def _document(problem: Energy, found: Solution, out: Path | None) -> dict[str, Any]:
+def _document(problem: Energy, found: Solution[IntArray], out: Path | None) -> dict[str, Any]:
     labels = problem.n_labels
     return {
         "nodes": problem.n_nodes,

@@ -10,7 +10,16 @@ import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, DataPath, Flag, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.options import (
+    Certified,
+    DataPath,
+    Flag,
+    Json,
+    LearningOptions,
+    Select,
+    UnpackLimit,
+    read_graphs,
+)
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
 from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
 from gapcut.data import GraphSet
@@ -27,6 +36,7 @@ def train(
     *,
     out: Path,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
     resume: Flag = False,
@@ -44,7 +54,7 @@ def train(
     """
     checkpoint = out.with_name(f"{out.name}.checkpoint")
     check_outputs({out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}), [data], force)
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     start = time.monotonic()
     kept = _kept(graphs, checkpoint, options, resume)
     with watch_interrupt() as interrupt:
@@ -55,6 +65,8 @@ def train(
             raise Interrupted("interrupted before there was a model: nothing was written") from None
         svm.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, svm.save)
+        if kept is not None and svm.certificate_.status == "certified":
+            kept.unlink(missing_ok=True)
     document = training_document(svm, graphs, time.monotonic() - start)
     document |= {"model": str(out), "interrupted": interrupt.pressed}
     emit(document, as_json, lambda console: _show(console, svm, document))
@@ -81,7 +93,7 @@ def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) 
 def _fit(graphs: GraphSet, options: LearningOptions, task: str, checkpoint: Path | None = None) -> Machine:
     """Fit, showing bounds on a terminal."""
     with progress(task, options.target) as callback:
-        svm = options.estimator(graphs, callback, checkpoint).fit(graphs)
+        svm = options.estimator(graphs, callback, checkpoint).fit_resumable(graphs)
     return svm.set_params(callback=None, checkpoint=None)
 
 
@@ -97,7 +109,7 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Mac
 def fit_path_to_the_end(
     graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float], classes: AnyArray
 ) -> list[Machine]:
-    """One model a value of C, for these labels unless the options name others; Ctrl-C ends the command."""
+    """One model per value of C, for these labels unless the options name others; Ctrl-C ends the command."""
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         estimator = options.estimator(graphs, callback, None)
         if estimator.classes is None:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
-from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, read_graphs
+from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, UnpackLimit, read_graphs
 from gapcut.cli.show import emit, percent, table
 from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
@@ -35,6 +35,7 @@ def cv(
     fold_array: FoldArray = None,
     path: str | None = None,
     select: Select = None,
+    unpack_limit: UnpackLimit = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
     as_json: Json = False,
@@ -46,7 +47,7 @@ def cv(
 
     :param path: Values of C in place of --C, separated by commas; ascending is fastest.
     """
-    graphs = read_graphs(data, select)
+    graphs = read_graphs(data, select, unpack_limit)
     parts = test_folds(graphs, folds, fold_array, options.random_state)
     values = [options.C] if path is None else _path_values(path)
     rows = [row for name, test in parts for row in _run_fold(graphs, name, test, options, values)]
@@ -88,7 +89,7 @@ def _path_values(text: str) -> list[float]:
 def _run_fold(
     graphs: GraphSet, name: str, test: IntArray, options: LearningOptions, values: list[float]
 ) -> list[dict[str, Any]]:
-    """One row a value of C. Seconds are those since the model before."""
+    """One row per value of C. Seconds are those since the model before."""
     training = graphs[np.setdiff1d(np.arange(len(graphs)), test)]
     held_out, classes = graphs[test], label_set(graphs)
     rows = []

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gapcut.data import Graph
-from gapcut.model.pairing import AUTO, all_forests, sign_rule_for
-from gapcut.parameters import LearnerName, OracleName, Parameters, SignRule, accepted
+from gapcut.data import Graph, all_forests
+from gapcut.parameters import LearnerName, OracleName, Parameters, SignRule, accepted, sign_rule_for
 
 _SIGNS: dict[str, SignRule] = {"signed": "none", "nonnegative": "pairwise"}
 
@@ -66,7 +65,7 @@ def _parse(text: str) -> Contender:
             f"{text!r} is no pair: write learner/oracle, as in block/trws or block/trws/nonnegative"
         )
     learner, oracle = accepted(Parameters, "learner", parts[0]), accepted(Parameters, "oracle", parts[1])
-    if oracle == AUTO:
+    if oracle == "auto":
         raise ValueError(f"{text!r}: name the oracle")
     if len(parts) == 2:
         return Contender(learner, oracle)

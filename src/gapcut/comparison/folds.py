@@ -85,7 +85,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows in the order of the contenders; ``models``: the fitted models of the first whole row, one a fold."""
+    """Rows in the order of the contenders; ``models``: the fitted models of the first whole row, one per fold."""
 
     rows: tuple[Row, ...]
     models: tuple[Machine, ...]

@@ -37,7 +37,7 @@ def methods_table(rows: Sequence[MethodRow]) -> str:
         [
             row.method,
             _percent(row.accuracy),
-            _number(row.energy),
+            f"{row.energy:.6g}" if math.isfinite(row.energy) else "-",
             f"{row.seconds:.2f}",
             f"{row.optimal} of {row.graphs}",
         ]
@@ -87,7 +87,3 @@ def _spread(row: Row, column: str) -> str:
 
 def _percent(value: float) -> str:
     return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else "-"

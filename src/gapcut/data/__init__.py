@@ -2,7 +2,7 @@
 
 from gapcut.data.cliques import CliqueSet, tuple_codes
 from gapcut.data.errors import GraphError, place
-from gapcut.data.graph import Graph
+from gapcut.data.graph import Graph, all_forests
 from gapcut.data.graph_set import GraphSet, as_graphs
 from gapcut.data.npz import GraphFileError
 
@@ -12,6 +12,7 @@ __all__ = [
     "GraphError",
     "GraphFileError",
     "GraphSet",
+    "all_forests",
     "as_graphs",
     "place",
     "tuple_codes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -215,3 +216,16 @@ def _edge_features(value: Any, n_edges: int) -> FloatArray:
             f"edge_features has {len(rows)} rows, but the graph has {n_edges} edges: give one row per edge"
         )
     return rows
+
+
+def all_forests(graphs: Sequence[Graph]) -> bool:
+    """Whether no graph has a cycle; several edges between two nodes count as one."""
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
+    starts = np.cumsum([0] + [g.n_nodes for g in graphs])
+    edges = np.concatenate([g.edges + start for g, start in zip(graphs, starts[:-1], strict=True)])
+    n_nodes = int(starts[-1])
+    edges = np.unique(np.sort(edges, axis=1), axis=0)
+    links = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
+    components, _ = connected_components(links, directed=False)
+    return bool(len(edges) == n_nodes - components)

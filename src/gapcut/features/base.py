@@ -28,12 +28,10 @@ class Columns:
 
 
 class Step(ABC):
-    """One step, in the manner of a scikit-learn transformer: settings at construction, ``fit``,
-    ``transform``.
+    """One step, in the manner of a scikit-learn transformer: settings at construction, ``fit``, ``transform``.
 
-    ``settings`` names the constructor's arguments, ``learned`` the (n,) arrays that ``fit`` sets; both
-    together are the whole state. Nodes, edges, labels and weights of a graph pass through; only feature
-    columns change.
+    ``settings`` names the constructor's arguments, ``learned`` the (n,) arrays that ``fit`` sets; both together are the
+    whole state. Nodes, edges, labels and weights of a graph pass through; only feature columns change.
     """
 
     settings: ClassVar[tuple[str, ...]] = ()
@@ -41,7 +39,7 @@ class Step(ABC):
 
     @abstractmethod
     def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
-        """Learn from the blocks of all training graphs, whose feature columns bear these names."""
+        """Learn from the blocks of all training graphs, whose feature columns have these names."""
 
     @abstractmethod
     def transform(self, block: Block) -> Block:

@@ -12,6 +12,7 @@ import numpy as np
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block, CliqueRows
 from gapcut.features.intercept import CONSTANT
+from gapcut.features.lift import halves, lifted, names_of
 from gapcut.features.ranges import ColumnRanges
 from gapcut.typing import FloatArray, IntArray
 
@@ -53,16 +54,11 @@ class CliqueColumns(Step):
                 if self.scale and drop[i]:
                     continue
                 peak = float(ranges.peak[i]) if self.scale else 1.0
-                found += [(g, i, part, peak) for part in self._parts(ranges.low[i], ranges.high[i])]
+                found += [(g, i, part, peak) for part in halves(ranges.low[i], ranges.high[i], self.lift)]
         table = np.array(found, dtype=np.float64).reshape(-1, 4)
         self.group, self.source, self.part = table[:, :3].astype(np.int64).T
         self.peak = table[:, 3]
         return self
-
-    def _parts(self, low: float, high: float) -> list[int]:
-        if self.lift == "none" or (self.lift == "auto" and low >= 0):
-            return [0]
-        return [1] * bool(high > 0) + [-1] * bool(low < 0)
 
     def transform(self, block: Block) -> Block:
         groups = tuple(
@@ -73,28 +69,24 @@ class CliqueColumns(Step):
 
     def _transformed(self, block: Block, group: CliqueRows, g: int) -> FloatArray:
         own = self.group == g
-        part = self.part[own]
         with np.errstate(over="ignore"):
-            values = group.features[:, self.source[own]] / self.peak[own]
-        signed = values * np.where(part == 0, 1, part)
-        lifted = np.where(part == 0, values, np.maximum(signed, 0.0))
-        if self.lift != "none" and (lifted < 0).any():
-            at = sorted(set(self.source[own][(lifted < 0).any(axis=0)].tolist()))
+            values = lifted(group.features[:, self.source[own]] / self.peak[own], self.part[own])
+        if self.lift != "none" and (values < 0).any():
+            at = sorted(set(self.source[own][(values < 0).any(axis=0)].tolist()))
             _log.warning(
                 "%s: features of clique group %d in columns %s are negative, which they never were in training",
-                *(block.owners(group.offset, (lifted < 0).any(axis=1)), g, ", ".join(map(str, at))),
+                *(block.owners(group.offset, np.any(values < 0, axis=1)), g, ", ".join(map(str, at))),
             )
         if self.intercept:
-            lifted = np.hstack([lifted, np.ones((len(lifted), 1))])
-        return np.asarray(lifted)
+            values = np.hstack([values, np.ones((len(values), 1))])
+        return values
 
     def rename(self, columns: Columns) -> Columns:
-        suffix = {0: "", 1: " (pos)", -1: " (neg)"}
         renamed = []
         for g, names in enumerate(columns.cliques):
-            own = np.flatnonzero(self.group == g)
-            kept = [names[self.source[j]] + suffix[int(self.part[j])] for j in own]
-            renamed.append((*kept, CONSTANT) if self.intercept else tuple(kept))
+            own = self.group == g
+            kept = names_of(names, self.source[own], self.part[own])
+            renamed.append((*kept, CONSTANT) if self.intercept else kept)
         return replace(columns, cliques=tuple(renamed))
 
     def check(self, columns: Columns) -> None:

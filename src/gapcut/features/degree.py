@@ -14,9 +14,8 @@ from gapcut.features.block import Block
 class DegreeScaler(Step):
     """Edge features divided by a degree (number of edges at a node, either direction) of the graph at hand.
 
-    ``by="graph"``: by the mean degree ``2 E / V`` of the graph. ``by="node"``: by ``sqrt(deg(u) deg(v))`` of
-    the edge's own ends. Sums over the edges of a node, such as incidence features, then converge as
-    neighbourhoods grow.
+    ``by="graph"``: by the mean degree ``2 E / V`` of the graph. ``by="node"``: by ``sqrt(deg(u) deg(v))`` of the edge's
+    own ends. Sums over the edges of a node, such as incidence features, then converge as neighbourhoods grow.
     """
 
     settings = ("by",)

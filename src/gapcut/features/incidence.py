@@ -18,19 +18,17 @@ from gapcut.typing import AnyArray, FloatArray, IntArray
 
 
 class Incidence(Step):
-    """Adds ``out_d(u) = sum_{(u,v)} phi_d(u,v)`` and ``in_d(u) = sum_{(v,u)} phi_d(v,u)`` to the node
-    features.
+    """Adds ``out_d(u) = sum_{(u,v)} phi_d(u,v)`` and ``in_d(u) = sum_{(v,u)} phi_d(v,u)`` to the node features.
 
     A clique group adds ``at_{j,d}(u) = sum phi_d`` over the cliques that have u at place j, for each place j.
 
-    With them a sign constraint on pairwise weights costs no expressiveness: adding ``m_d`` to every pairwise
-    weight of feature d and ``-m_d / 2`` to every unary weight of ``out_d`` and ``in_d`` leaves the score of
-    every labeling as it was; likewise ``m_d`` to the weights of all ``K^d`` label tuples of cliques of d nodes, and
-    ``-m_d / d`` to every unary weight of ``at_{1,d}, ..., at_{d,d}``.
+    With them a sign constraint on pairwise weights costs no expressiveness: adding ``m_d`` to every pairwise weight of
+    feature d and ``-m_d / 2`` to every unary weight of ``out_d`` and ``in_d`` leaves the score of every labeling as it
+    was; likewise ``m_d`` to the weights of all ``K^d`` label tuples of cliques of d nodes, and ``-m_d / d`` to every
+    unary weight of ``at_{1,d}, ..., at_{d,d}``.
 
-    ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum;
-    ``"standard"`` also divides by its standard deviation. (Centred, the identity holds up to a constant for
-    each graph.)
+    ``scale``: ``"none"``; ``"center"`` subtracts the training mean of each sum; ``"standard"`` also divides by its
+    standard deviation. (Centred, the identity holds up to a constant for each graph.)
     """
 
     settings = ("scale",)

@@ -19,13 +19,11 @@ DENSE_LIMIT = 2 << 30
 
 
 class NodeStandardizer(Step):
-    """Node columns that vary in training, centred and scaled (``mode=True``) or only scaled
-    (``mode="scale"``).
+    """Node columns that vary in training, centred and scaled (``mode=True``) or only scaled (``mode="scale"``).
 
-    ``True``: mean 0 and standard deviation 1 over all training nodes; sparse input becomes dense.
-    ``"scale"``: largest absolute value 1 in training; sparse input stays sparse. Columns that are constant in
-    training are dropped; with ``keep_constant`` (there is no intercept to stand for them) and ``"scale"``
-    only columns of zeros are.
+    ``True``: mean 0 and standard deviation 1 over all training nodes; sparse input becomes dense. ``"scale"``: largest
+    absolute value 1 in training; sparse input stays sparse. Columns that are constant in training are dropped; with
+    ``keep_constant`` (there is no intercept to stand for them) and ``"scale"`` only columns of zeros are.
 
     Sparse and dense input give the same numbers.
     """

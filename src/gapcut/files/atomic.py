@@ -41,6 +41,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         raise
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """:func:`write_atomically` of these bytes."""
+    write_atomically(path, lambda file: file.write(content))
+
+
 def try_to_write(path: Path) -> None:
     """Raises the OSError that :func:`write_atomically` would raise at once, and leaves everything as it is."""
     temporary, descriptor = _neighbour(_target(path))

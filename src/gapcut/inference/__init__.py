@@ -4,7 +4,7 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.files import EnergyFileError, read_energy, write_energy
 from gapcut.inference.methods import METHODS, MethodName
 from gapcut.inference.model import CliqueWeights, model_energy
-from gapcut.inference.persistency import RoofDual, persistency, roof_dual
+from gapcut.inference.persistency import RoofDual, persistency
 from gapcut.inference.solution import TOLERANCE, Solution
 from gapcut.inference.solve import solve, solve_many
 
@@ -20,7 +20,6 @@ __all__ = [
     "model_energy",
     "persistency",
     "read_energy",
-    "roof_dual",
     "solve",
     "solve_many",
     "write_energy",

@@ -31,9 +31,8 @@ class Energy:
         number of nodes, each at most once. Those over one node are added to its unary, those over two become
         further edges, after the given ones.
 
-    Entries are finite, or +inf for what is forbidden. Everything is float64; contiguous float64 arrays are
-    not copied, so do not change them while the energy is in use. ``ValueError`` names the node or edge of a
-    bad entry.
+    Entries are finite, or +inf for what is forbidden. Everything is float64; contiguous float64 arrays are not copied,
+    so do not change them while the energy is in use. ``ValueError`` names the node or edge of a bad entry.
     """
 
     def __init__(

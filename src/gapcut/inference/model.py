@@ -61,7 +61,9 @@ class CliqueWeights:
                 f"{LARGEST_TABLE:,}: use cliques of fewer nodes"
             )
         places = np.ravel_multi_index(tuple(self.tuples[used].T), shape) if len(used) else used
-        scores = features @ self.weights[used].T
+        scores = np.einsum(
+            "md,td->mt", features, self.weights[used]
+        )  # no BLAS: its threads would order the sums
         for members, row in zip(nodes, scores, strict=True):
             if row.any():
                 table = np.zeros(shape)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
 from gapcut.inference.energy import Energy
-from gapcut.typing import Int32Array, IntArray
+from gapcut.typing import AnyArray, Int32Array, IntArray
 
 Status = Literal["optimal", "feasible", "stopped", "infeasible"]
+
+Labels_co = TypeVar("Labels_co", bound=AnyArray, covariant=True)
 
 TOLERANCE = 1e-9
 """A gap is closed when ``energy - bound <= TOLERANCE * sum of the magnitudes of the labeling's terms``."""
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Generic[Labels_co]):
     """A labeling and what is proven about it.
 
-    ``labels`` (V,) int64; ``energy`` is ``U(labels)`` in float64; ``bound <= min U``, rounding paid for;
+    ``labels`` (V,): of an energy int64 codes (``Solution[IntArray]``); of a model the labels given at fit, often text
+    (``Solution[AnyArray]``). ``energy`` is ``U(labels)`` in float64; ``bound <= min U``, rounding paid for;
     ``gap = energy - bound``, never negative. ``status``:
 
     - ``"optimal"``: the gap is closed, up to ``TOLERANCE`` relative to the terms of the energy;
@@ -30,7 +33,7 @@ class Solution:
     - ``"infeasible"``: every labeling is forbidden, proven; ``energy`` and ``bound`` are inf, ``gap`` is 0.
     """
 
-    labels: IntArray
+    labels: Labels_co
     energy: float
     bound: float
     gap: float

@@ -13,11 +13,12 @@ from gapcut.engines import Deadline, each, thread_count
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods import METHODS, Method, MethodName
 from gapcut.inference.solution import Found, Solution, Status, closed
+from gapcut.typing import IntArray
 
 
 def solve(
     energy: Energy, method: MethodName = "auto", time_limit: float | None = None, **settings: Any
-) -> Solution:
+) -> Solution[IntArray]:
     """Minimise an energy.
 
     ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and labeling),
@@ -40,7 +41,7 @@ def solve_many(
     n_threads: int | None = 1,
     time_limit: float | None = None,
     **settings: Any,
-) -> list[Solution]:
+) -> list[Solution[IntArray]]:
     """Minimise every energy, in threads; solutions in the order given, the same for any number of threads.
 
     ``n_threads`` as scikit-learn's ``n_jobs`` (-1: all cores). ``time_limit`` is for all together: energies
@@ -50,7 +51,7 @@ def solve_many(
     whole = Deadline(_check_limit(time_limit))
     energies = [_check_energy(energy) for energy in energies]
 
-    def one(energy: Energy) -> Solution:
+    def one(energy: Energy) -> Solution[IntArray]:
         clock = Deadline(whole.left)
         return _judged(energy, run(energy, clock, **settings), clock.seconds)
 
@@ -83,7 +84,7 @@ def _check_limit(time_limit: float | None) -> float | None:
     return time_limit
 
 
-def _judged(energy: Energy, found: Found, seconds: float) -> Solution:
+def _judged(energy: Energy, found: Found, seconds: float) -> Solution[IntArray]:
     """Judge what a method found; the energy is recomputed here, whatever the method believed."""
     labels = np.asarray(found.labels, dtype=np.int64)
     value = energy.energy(labels)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from gapcut import _core
 from gapcut.certificates import Bounds, Callback, Certificate, Record, Status
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import Oracle, OracleTotal
@@ -62,6 +64,16 @@ class LearnResult:
     warm_start: Callable[[], WarmStart] | None = None
 
 
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands after a pass: counts, history, and both ends with the weights of the upper one."""
+
+    passes: int
+    calls: int
+    records: int
+    bounds: Bounds
+
+
 @dataclass
 class Session:
     """One run of one learner. ``passes`` and ``calls`` are counted by the learner."""
@@ -76,9 +88,7 @@ class Session:
     seconds_before: float = 0.0
     """Of the run before it was resumed."""
     ended: str = ""
-    """Why the run ended before its target: advice for the user; empty while it goes on or when the target
-    is met.
-    """
+    """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
     impossible: list[int] = field(default_factory=list)
     """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
 
@@ -123,7 +133,7 @@ class Session:
         self.bounds.offer_primal(w, total.slack(w, self.oracle.exact))
         if self.oracle.exact:
             return
-        shown = 0.5 * float(w @ w) + self.problem.C * total.violation(w)
+        shown = 0.5 * _core.dot(w, w) + self.problem.C * total.violation(w)
         if shown < self.bounds.lower * (1.0 - _SLIP):
             self.note_impossible()
         if (
@@ -147,6 +157,10 @@ class Session:
         self.history.append(entry)
         if self.callback is not None and self.callback(entry):
             self.ended = "stopped by the callback: the best model so far is kept"
+
+    def progress(self) -> Progress:
+        """A copy of where it stands."""
+        return Progress(self.passes, self.calls, len(self.history), copy(self.bounds))
 
     @contextmanager
     def guard(self) -> Iterator[None]:
@@ -233,7 +247,7 @@ class Learner(ABC):
         limits: Limits,
         callback: Callback | None = None,
     ) -> Iterator[LearnResult]:
-        """One result a value of C, each certified on its own; iterates are carried along where there are such."""
+        """One result per value of C, each certified on its own; iterates are carried along where there are such."""
         for C in C_values:
             at_C = problem.with_C(C)
             yield self.run(at_C, make_oracle(at_C), limits, callback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,24 +16,22 @@ from gapcut.typing import FloatArray
 
 @dataclass(frozen=True)
 class Block(Learner):
-    """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to
-    the box.
+    """Multi-plane block-coordinate learning (Shah, Kolmogorov, Lampert, CVPR 2015), with weights clamped to the box.
 
-    The dual has one simplex of mass ``C/n`` a graph over the planes the oracle has returned for it. A pass
-    asks the oracle for all graphs at one point, which proves an upper bound there, and then sweeps over the
-    cached planes until their gap is well under the true one; the lower bound is recomputed from planes and
-    masses.
+    The dual has one simplex of mass ``C/n`` a graph over the planes the oracle has returned for it. A pass asks the
+    oracle for all graphs at one point, which proves an upper bound there, and then sweeps over the cached planes until
+    their gap is well under the true one; the lower bound is recomputed from planes and masses.
 
-    The oracle is asked at ``best + stabilisation (dual - best)``, between the best weights so far and those
-    of the dual (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were
-    built, and this halves the passes and more. 1 asks at the dual's weights.
+    The oracle is asked at ``best + stabilisation (dual - best)``, between the best weights so far and those of the dual
+    (in-out separation; Ben-Ameur and Neto 2007): plane models are poor far from where they were built, and this halves
+    the passes and more. 1 asks at the dual's weights.
 
-    ``inner``: fraction of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``:
-    passes a plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results
-    do not depend on threads.
+    ``inner``: fraction of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``: passes a
+    plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results do not depend on
+    threads.
 
-    By default ``stabilisation`` and ``inner`` are 0.2 and 0.3 for exact planes of the relaxed binary problem, 0.4
-    and 0.5 for others: those differ more from pass to pass, and bolder steps took a fifth less time on letters.
+    By default ``stabilisation`` and ``inner`` are 0.2 and 0.3 for exact planes of the relaxed binary problem, 0.4 and
+    0.5 for others: those differ more from pass to pass, and bolder steps took a fifth less time on letters.
     """
 
     stabilisation: float | None = None
@@ -49,6 +48,13 @@ class Block(Learner):
             raise ValueError(f"inner={self.inner!r} must lie in (0, 1)")
 
     def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        with session.guard():
+            for _ in self.ascend(session):
+                pass
+        return session.result()
+
+    def ascend(self, session: Session) -> Iterator[None]:
+        """Pass by pass, while the session goes on."""
         oracle = session.oracle
         steady = oracle.exact and oracle.solves == "relaxed binary"
         stabilisation, inner = _STEADY if steady else _BOLD
@@ -56,10 +62,9 @@ class Block(Learner):
             stabilisation if self.stabilisation is None else self.stabilisation,
             inner if self.inner is None else self.inner,
         )
-        with session.guard():
-            while session.goes_on:
-                self._one_pass(session, progress)
-        return session.result()
+        while session.goes_on:
+            self._one_pass(session, progress)
+            yield
 
     def _one_pass(self, session: Session, progress: _Progress) -> None:
         bounds, clock = session.bounds, session.clock
@@ -150,7 +155,7 @@ def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
     """The true gap; where the oracle proves no upper bound, that to the objective its planes show."""
     if session.bounds.bounded:
         return session.bounds.gap
-    shown = 0.5 * float(w @ w) + session.problem.C * total.violation(w)
+    shown = 0.5 * _core.dot(w, w) + session.problem.C * total.violation(w)
     return max(0.0, shown - session.bounds.lower)
 
 

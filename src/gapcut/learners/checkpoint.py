@@ -1,7 +1,8 @@
 """A run on disk: killed at any moment, it goes on from its last checkpoint.
 
-The file holds the iterates, the best weights and the relaxed labels of the best dual point. Nothing in it is
-believed: on resuming, both ends of the certificate are proven again from the weights and the labels.
+The file holds the iterates, the best weights, the relaxed labels of the best dual point and the labelings of planes.
+Nothing in it is believed: on resuming, both ends of the certificate are proven again from the weights and the labels.
+The ends as they were are taken in their place only where they claim no more, so that the run goes on to the same bits.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from gapcut.certificates import Record
 from gapcut.data.npz import one_line, read_arrays
 from gapcut.engines import Deadline
 from gapcut.files import write_atomically
-from gapcut.learners.base import Session
+from gapcut.learners.base import Progress, Session
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 class DamagedCheckpoint(ValueError):
@@ -48,19 +49,23 @@ class Checkpoint:
         """Seconds until it is due."""
         return self._clock.left or 0.0
 
-    def write(self, session: Session, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
+    def write(
+        self, progress: Progress, session: Session, arrays: dict[str, Any], numbers: dict[str, Any]
+    ) -> None:
         """Whole or not at all: a kill while writing leaves the file before. Where that fails, a warning says so."""
+        bounds = progress.bounds
         meta = {
             "format": _FORMAT,
             "problem": self._identity,
             "numbers": numbers,
-            "passes": session.passes,
-            "calls": session.calls,
+            "passes": progress.passes,
+            "calls": progress.calls,
             "seconds": session.seconds,
-            "history": [asdict(record) for record in session.history],
+            "history": [asdict(record) for record in session.history[: progress.records]],
+            "ends": [bounds.upper, bounds.upper_rounding, bounds.lower, bounds.lower_rounding],
         }
         text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-        arrays = {**arrays, "best_weights": session.bounds.weights}
+        arrays = {**arrays, "best_weights": bounds.weights}
         try:
             write_atomically(self.path, lambda file: np.savez(file, meta=text, **arrays))
         except OSError as error:
@@ -68,8 +73,8 @@ class Checkpoint:
             warnings.warn(f"{self.path}: {reason}: the run goes on without this checkpoint", stacklevel=2)
         self._clock = Deadline(self._seconds)
 
-    def read(self, session: Session) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arrays and numbers of :meth:`write`, ``best_weights`` among them; counts and history go to the session.
+    def read(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Arrays of :meth:`write`, ``best_weights`` among them, and the document beside them.
 
         Raises ValueError if the file is of another run, DamagedCheckpoint if it is not whole.
         """
@@ -86,10 +91,13 @@ class Checkpoint:
                 f"{self.path}: the checkpoint belongs to other data, another C or other settings: "
                 "delete it to start anew"
             )
-        try:
-            session.passes, session.calls = int(meta["passes"]), int(meta["calls"])
-            session.seconds_before = float(meta["seconds"])
-            session.history = [Record(**record) for record in meta["history"]]
-            return arrays, dict(meta["numbers"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise DamagedCheckpoint.because(self.path, error) from None
+        return arrays, meta
+
+
+def go_on(session: Session, meta: dict[str, Any]) -> None:
+    """Counts, history and ends of the run that ended, after its ends were proven again. Raises KeyError, TypeError,
+    ValueError or OverflowError for what :meth:`Checkpoint.write` does not write."""
+    session.bounds.recall(*(float(end) for end in meta["ends"]))
+    session.passes, session.calls = int(meta["passes"]), int(meta["calls"])
+    session.seconds_before = float(meta["seconds"])
+    session.history = [Record(**record) for record in meta["history"]]

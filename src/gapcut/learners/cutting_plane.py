@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gapcut.certificates import iteration_bound
+from gapcut import _core
+from gapcut.certificates import Bounds, iteration_bound
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
 from gapcut.learners.qp import PlaneProgram, QPSolver, qp_solver
 from gapcut.problem import LearningProblem
@@ -22,11 +23,10 @@ class CuttingPlane(Learner):
     """Algorithm 1: solve the working set, ask the exact oracle at its weights, add the plane it returns.
 
     Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets
-    ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever
-    dropped: Theorem B.4 needs them.
+    ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever dropped: Theorem
+    B.4 needs them.
 
-    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each
-    working set.
+    ``qp``: ``"dual"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each working set.
     """
 
     takes_eps: ClassVar[bool] = True
@@ -48,14 +48,9 @@ class CuttingPlane(Learner):
 
 def one_pass(session: Session, working_set: WorkingSet) -> None:
     """Lines 6 to 12 of Algorithm 1, and the bounds they prove."""
-    bounds, limits = session.bounds, session.limits
+    limits = session.limits
     working_set.solve(session.clock.left)
-    active = working_set.alpha > 0.0
-    if active.any():
-        alpha = working_set.alpha[active]
-        bounds.offer_dual(
-            alpha @ working_set.planes[active], float(alpha @ working_set.losses[active]), len(alpha)
-        )
+    working_set.offer(session.bounds)
     total = session.full_pass(working_set.weights)
     grew = working_set.add(total.plane, total.loss)
     if not session.oracle.exact and working_set.eta < working_set.xi * (1.0 - _IMPOSSIBLE):
@@ -75,9 +70,7 @@ def one_pass(session: Session, working_set: WorkingSet) -> None:
 
 
 def _iteration_bound(session: Session, certified: bool) -> int | None:
-    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of
-    the bound.
-    """
+    """Theorem B.4 for the stop in use; a gap target stops at the latest where ``C eps`` is that share of the bound."""
     limits, bounds = session.limits, session.bounds
     if limits.eps is not None:
         return iteration_bound(session.problem, limits.eps)
@@ -112,9 +105,7 @@ class WorkingSet:
         return self._losses[: self.count]
 
     def solve(self, time_left: float | None) -> None:
-        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is
-        empty.
-        """
+        """``(w, xi)`` of the working set, from the last alpha; ``w = clamp(0)`` and ``xi = 0`` while it is empty."""
         if self.count == 0:
             return
         problem = self.problem
@@ -124,6 +115,14 @@ class WorkingSet:
         self.alpha, self.weights = result.alpha, result.weights
         slacks = self._slack(self.planes, self.losses)
         self.xi = max(0.0, float(slacks.max()))
+
+    def offer(self, bounds: Bounds) -> None:
+        """The lower end that the masses prove."""
+        active = np.flatnonzero(self.alpha > 0.0)
+        if len(active):
+            alpha = self.alpha[active]
+            plane = _core.weighted_sum(alpha, self.planes[active])
+            bounds.offer_dual(plane, _core.dot(alpha, self.losses[active]), len(alpha))
 
     def add(self, plane: FloatArray, loss: float) -> bool:
         """Takes the oracle's plane in and sets ``eta``. False if the set had it already."""
@@ -144,7 +143,5 @@ class WorkingSet:
         return self.tolerance >= _FINEST_TOLERANCE
 
     def _slack(self, planes: FloatArray, losses: FloatArray) -> FloatArray:
-        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside
-        it.
-        """
-        return np.asarray(losses - np.array([row @ self.weights for row in planes]))
+        """Row by row, so that a plane seen before has the same slack to the bit however many stand beside it."""
+        return np.asarray(losses - _core.dots(planes, self.weights))

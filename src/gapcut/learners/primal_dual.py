@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,33 +14,22 @@ from numpy.typing import NDArray
 from gapcut import _core
 from gapcut.certificates import Callback, OneHotClaim
 from gapcut.engines import OutOfTime
-from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
-from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.cutting_plane import WorkingSet, one_pass
+from gapcut.learners.base import Learner, LearnResult, Limits, Progress, Session, WarmStart
+from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.one_hot_claim import one_hot_claim
 from gapcut.learners.qp import PlaneProgram, qp_solver
+from gapcut.learners.schedule import FIRST_REPAIR, SLOWING, CertificateSchedule
+from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle, RelaxedLabels
 from gapcut.oracles.lp_relaxation import LpRelaxation
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
-FIRST = 20
-"""Iterations before the first certificate."""
-
-GROWTH = 1.4
-"""From one certificate to the next where nothing is predicted."""
-
-REPAIR_COST = 40
-"""Iterations in the time of one repair (measured 35 to 45 on tables and planted scenes, 90 on a huge graph)."""
+PASS_COST = 10
+"""Iterations in the time of one pass of the block method, about (measured 3 to 20)."""
 
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
-
-LONGEST = 400
-"""Iterations between two certificates, at most."""
-
-PATIENCE = 6
-"""Certificates without progress after which the steps are taken to have met their precision."""
 
 STEP_SIZES = (
     "theta",
@@ -63,8 +52,9 @@ class PrimalDual(Learner):
     ascent where that pays, a dual point and so the lower bound. Both are valid whatever the steps did
     (``cpp/include/gapcut/learn/relaxed_dual.hpp`` says why). A *pass* is one certificate.
 
-    Where C is so large that float32 steps cannot settle the slack, certificates stop improving; the planes seen so far
-    then start the cutting plane, which ends the run.
+    Where C is so large, or columns are so far apart, that float32 steps do not settle the slack, ``block`` takes turns
+    with the steps, so that a run costs about twice the better of both at most; where certificates have stopped
+    improving, it goes on alone. Work is counted in iterations (:mod:`gapcut.learners.schedule`), never in seconds.
 
     ``theta`` splits the primal step between weights and multipliers, ``over_relaxation`` is in (0, 2); label steps are
     divided by ``damping`` times the number of active pairs of the label (1 is provably safe; a monitor falls back to
@@ -75,8 +65,8 @@ class PrimalDual(Learner):
     ``seed`` orders the repair.
 
     ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
-    run ends without its target; a run that finds it there goes on from it. It is deleted once the target is met.
-    Results do not depend on ``n_threads`` nor on being interrupted and resumed.
+    run ends without its target; a run that finds it there goes on from it. Who has the result deletes it.
+    Results do not depend on ``n_threads`` nor on being interrupted and resumed; passes of ``block`` are made again.
     """
 
     needs_relaxation: ClassVar[bool] = True
@@ -134,17 +124,23 @@ class PrimalDual(Learner):
         if self.checkpoint is not None:
             file = Checkpoint(self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds)
         with session.guard():
+            planes = PlaneTurns(session, steps.relaxation.plane_oracle(session.oracle), self.seed)
             if file is not None and file.path.exists():
-                steps.resume(session, file)
-            while not steps.stalled and session.goes_on:
-                steps.advance(session, file)
-                steps.certify(session)
+                steps.resume(session, file, planes)
+            steps.keep(session, planes)
             while session.goes_on:
-                one_pass(session, steps.working_set)
-        if file is not None and session.target_met:
-            file.path.unlink(missing_ok=True)
-        elif file is not None and steps.state.iterations:
-            file.write(session, *steps.snapshot())
+                if planes.passes < steps.plane_passes and not planes.ended:
+                    planes.one_pass()
+                    steps.keep(session, planes)
+                    if file is not None and file.left == 0.0:
+                        steps.write(session, file)
+                elif steps.stalled:
+                    session.ended = planes.ended
+                else:
+                    steps.advance(session, file)
+                    steps.certify(session, planes)
+        if file is not None and steps.kept is not None and not session.target_met:
+            steps.write(session, file)
         claim = self._claim(session, steps)
         result = session.result()
         proof = replace(result.certificate, one_hot=claim)
@@ -165,43 +161,6 @@ class PrimalDual(Learner):
         return {"fingerprint": problem.fingerprint, "C": problem.C, **settings}
 
 
-@dataclass
-class CertificateSchedule:
-    """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
-
-    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair costs as much
-    as ``REPAIR_COST`` iterations, so it is made when waiting would cost more. ``unrepaired`` and ``repaired`` are the
-    last (iteration, gap) of either kind, ``gaps`` the gaps so far.
-    """
-
-    start: int = 0
-    due: int = FIRST
-    last_upper: float = math.inf
-    unrepaired: Sequence[float] | None = None
-    repaired: Sequence[float] | None = None
-    repair_due: int = 4 * REPAIR_COST
-    gaps: list[float] = field(default_factory=list)
-
-    def predict(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
-        """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
-        if before is None or not before[1] > gap > target > 0.0 or now <= before[0]:
-            return math.inf
-        return math.log(gap / target) * (now - before[0]) / math.log(before[1] / gap)
-
-    def next(self, now: int, predicted: float) -> None:
-        """Geometric steps, shorter where the target is predicted to be met before."""
-        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
-        if predicted < math.inf:
-            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * predicted)))
-
-    @property
-    def stalled(self) -> bool:
-        """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
-        if len(self.gaps) <= PATIENCE or self.unrepaired is None or self.unrepaired[0] < LONGEST:
-            return False
-        return self.gaps[-1] > 0.9 * self.gaps[-1 - PATIENCE]
-
-
 @dataclass(frozen=True)
 class RelaxedPoint:
     """Relaxed labels, the mean ``plane`` (dim,) and ``loss`` they give, and the dual ``value`` of both."""
@@ -210,6 +169,17 @@ class RelaxedPoint:
     plane: FloatArray
     loss: float
     value: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds beside the iterates: the state after the last whole pass, which does not change;
+    ``planes``: passes of ``block`` so far."""
+
+    progress: Progress
+    best: RelaxedPoint | None
+    schedule: CertificateSchedule
+    planes: int
 
 
 class Steps:
@@ -223,10 +193,10 @@ class Steps:
 
     def _begin(self, problem: LearningProblem) -> None:
         self.problem = problem
-        self.schedule = CertificateSchedule(start=self.state.iterations)
-        self.working_set = WorkingSet(problem, qp_solver("dual"), 1e-9)
+        self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
         self.best: RelaxedPoint | None = None
         self.out_of_range = False
+        self.kept: Kept | None = None
 
     def set_trade_off(self, C: float) -> None:
         """Another C from the iterates reached."""
@@ -249,7 +219,7 @@ class Steps:
         due = self.schedule.start + self.schedule.due
         try:
             while file is not None and self._advance_within(due, session, file):
-                file.write(session, *self.snapshot())
+                self.write(session, file)
                 self.state.advance(min(1, due - self.state.iterations), session.clock.left)
             self.state.advance(max(0, due - self.state.iterations), session.clock.left)
         except (ValueError, ArithmeticError):  # features beyond the range of the metric
@@ -272,16 +242,25 @@ class Steps:
     def stalled(self) -> bool:
         return self.out_of_range or self.schedule.stalled
 
-    def certify(self, session: Session) -> None:
+    @property
+    def plane_passes(self) -> float:
+        """Passes of the block method that are worth what the steps have cost, where these are slow."""
+        if self.stalled:
+            return math.inf
+        slow = self.schedule.slow and self._cut_is_cheap
+        return self.schedule.gaps[-1][0] / PASS_COST if slow else 0.0
+
+    @property
+    def _cut_is_cheap(self) -> bool:
+        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
+        return largest * self.state.active_pairs <= CUT_ARCS
+
+    def certify(self, session: Session, planes: PlaneTurns) -> None:
         """A pass. One that is cut off proves what it proves, but a checkpoint knows nothing of it: it is made again."""
-        before = session.passes, session.calls, self.best, replace(self.schedule, gaps=[*self.schedule.gaps])
-        try:
-            self._prove(session)
-        except BaseException:
-            session.passes, session.calls, self.best, self.schedule = before
-            raise
+        self._prove(session)
         if not self.out_of_range:
             session.record(self.state.active_pairs)
+            self.keep(session, planes)
 
     def _prove(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
@@ -297,73 +276,71 @@ class Steps:
         reached = self.prove_lower(session, labels)
         gap = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
-        if not session.target_met and self._repair_pays(session, gap, wait):
-            wait = min(wait, self._repair(session, labels, now))
+        if not session.target_met and self._repair_pays(session, labels.labels, gap, wait):
+            wait = min(wait, self._repair(session, labels.labels, now))
         if self._oracle_decides(bounds.relative_gap, target):
             self.prove_upper(session, weights)
         schedule.unrepaired = (now, gap)
         schedule.last_upper = bounds.upper
-        schedule.gaps.append(bounds.upper - (self.best or reached).value)
+        schedule.note(now, bounds.upper - (self.best or reached).value, target * bounds.upper)
         schedule.next(now, wait)
 
     def _oracle_decides(self, gap: float, target: float) -> bool:
         if self.settings.always_cut:
             return True
-        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
-        return (
-            target < gap <= self.relaxation.closer_within * target
-            and largest * self.state.active_pairs <= CUT_ARCS
-        )
+        return target < gap <= self.relaxation.closer_within * target and self._cut_is_cheap
 
     def prove_upper(self, session: Session, weights: FloatArray) -> None:
         """The upper end from the oracle, started from the multipliers."""
         total = self.relaxation.total(weights, session.clock.left)
         session.calls += self.problem.n_graphs
         session.bounds.offer_primal(weights, total.slack(weights, session.oracle.exact))
-        self.working_set.add(total.plane, total.loss)
 
     def prove_lower(self, session: Session, labels: RelaxedLabels) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
         C = self.problem.C
         plane, loss = self.relaxation.plane(labels, session.clock.left)
-        self.working_set.add(plane, loss)
         session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs + self.relaxation.roundings)
         point = RelaxedPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)))
         if self.best is None or point.value > self.best.value:
             self.best = point
         return point
 
-    def _repair_pays(self, session: Session, gap: float, wait: float) -> bool:
-        if not (self.settings.repair and self.relaxation.repairs) or wait < REPAIR_COST:
-            return False
-        upper, target = session.bounds.upper, session.limits.gap
-        settled = self.schedule.last_upper - upper < 0.25 * target * upper
-        due = self.state.iterations - self.schedule.start >= self.schedule.repair_due
-        return gap < 18.0 * target or settled or due
+    def _repair_cost(self, labels: NDArray[np.float32]) -> float:  # in iterations
+        return self.schedule.repair_excess * self.relaxation.repair_cost(labels)
 
-    def _repair(self, session: Session, labels: RelaxedLabels, now: int) -> float:
-        """Repairs the labels; where that is not enough, once more a mixture of them and the best so far: the errors of
-        both are of one kind but not the same, and D is concave. Returns the iterations until repaired labels should
-        meet the target.
-        """
+    def _repair_pays(self, session: Session, labels: NDArray[np.float32], gap: float, wait: float) -> bool:
+        """Whether waiting would cost more, and a repair no more than the iterations so far."""
+        now, cost = self.state.iterations - self.schedule.start, self._repair_cost(labels)
+        upper, target = session.bounds.upper, session.limits.gap
+        if not (self.settings.repair and self.relaxation.repairs) or now < cost or wait < SLOWING * cost:
+            return False
+        settled = self.schedule.last_upper - upper < 0.25 * target * upper
+        return gap < 18.0 * target or settled or now >= self.schedule.repair_due
+
+    def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
+        """Repairs the labels; where that is not enough, also a mixture with the best so far, if repaired too: both
+        err in one way but not alike, and D is concave. Returns the iterations until repaired labels should do."""
         before, schedule, target = self.best, self.schedule, session.limits.gap
-        repaired = self.prove_lower(session, self._repaired(session, labels.labels))
-        if before is not None and not session.target_met:
+        repaired = self.prove_lower(session, self._repaired(session, labels))
+        if before is not None and schedule.repaired is not None and not session.target_met:
             mixture = self._mixture(before, repaired, session.clock.left)
             self.prove_lower(session, self._repaired(session, mixture))
         gap = session.bounds.relative_gap
         predicted = schedule.predict(now, gap, target, schedule.repaired)
-        schedule.repaired, schedule.repair_due = (now, gap), 2 * max(now, 2 * REPAIR_COST)
+        schedule.repaired, schedule.repair_due = (now, gap), max(2 * now, FIRST_REPAIR)
         if predicted < math.inf:
-            later = now + math.ceil(max(REPAIR_COST, predicted))
-            schedule.repair_due = min(schedule.repair_due, later)
+            wait = math.ceil(max(self._repair_cost(labels), predicted))
+            schedule.repair_due = min(schedule.repair_due, now + wait)
         return predicted
 
     def _repaired(self, session: Session, labels: NDArray[np.float32]) -> RelaxedLabels:
         least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
         seed, left = self.settings.seed + session.passes, session.clock.left
         sweeps = self.settings.repair_sweeps
-        return RelaxedLabels(self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left))
+        found, excess = self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        self.schedule.repair_excess = excess
+        return RelaxedLabels(found)
 
     def _mixture(self, one: RelaxedPoint, two: RelaxedPoint, left: float | None) -> NDArray[np.float32]:
         """The convex combination whose planes prove most; that of the labels proves no less."""
@@ -377,32 +354,45 @@ class Steps:
         first = np.float32(mass[0] / mass.sum())
         return np.clip(first * one.relaxed.labels + (1 - first) * two.relaxed.labels, 0.0, 1.0)
 
-    def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Arrays and plain numbers from which :meth:`resume` goes on."""
-        arrays = dict(self.state.snapshot())
-        if self.best is not None:
-            arrays["best_labels"] = self.best.relaxed.labels
-            if self.best.relaxed.tables is not None:
-                arrays["best_tables"] = self.best.relaxed.tables
-        return arrays, asdict(self.schedule)
+    def keep(self, session: Session, planes: PlaneTurns) -> None:
+        """A pass is whole: this is what checkpoints hold until the next one is. Set at once, whenever Ctrl-C comes."""
+        schedule = replace(self.schedule, gaps=[*self.schedule.gaps])
+        self.kept = Kept(session.progress(), self.best, schedule, planes.passes)
 
-    def resume(self, session: Session, file: Checkpoint) -> None:
+    def write(self, session: Session, file: Checkpoint) -> None:
+        """The iterates and what is kept, from which :meth:`resume` goes on."""
+        assert self.kept is not None
+        arrays = {} if self.out_of_range else dict(self.state.snapshot())
+        if self.kept.best is not None:
+            arrays["best_labels"] = self.kept.best.relaxed.labels
+            if self.kept.best.relaxed.tables is not None:
+                arrays["best_tables"] = self.kept.best.relaxed.tables
+        numbers = {
+            "schedule": asdict(self.kept.schedule),
+            "planes": self.kept.planes,
+            "out_of_range": self.out_of_range,
+        }
+        file.write(self.kept.progress, session, arrays, numbers)
+
+    def resume(self, session: Session, file: Checkpoint, planes: PlaneTurns) -> None:
         """Go on from a checkpoint; both ends are proven again, from its best weights and labels.
 
         Raises ValueError if it is of another run, DamagedCheckpoint if it is not whole.
         """
-        arrays, numbers = file.read(session)
+        arrays, meta = file.read()
         try:
-            weights, labels = arrays.pop("best_weights"), arrays.pop("best_labels", None)
-            tables = arrays.pop("best_tables", None)
-            self.state.restore(arrays)
-            self.schedule = CertificateSchedule(**numbers)
+            numbers = meta["numbers"]
+            weights, labels = arrays["best_weights"], arrays.get("best_labels")
+            self.out_of_range = numbers["out_of_range"] is True
+            if not self.out_of_range:
+                self.state.restore(arrays)
+            self.schedule = CertificateSchedule(**numbers["schedule"])
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")
-            calls = session.calls
             self.prove_upper(session, self.problem.clamp(weights))
-            session.calls = calls
             if labels is not None:
-                self.prove_lower(session, RelaxedLabels(labels, tables))
+                self.prove_lower(session, RelaxedLabels(labels, arrays.get("best_tables")))
+            planes.repeat(int(numbers["planes"]))
+            go_on(session, meta)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedCheckpoint.because(file.path, error) from None

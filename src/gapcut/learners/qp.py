@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from gapcut import _core
+from gapcut.extras import needed
 from gapcut.typing import FloatArray
 
 
@@ -28,11 +29,11 @@ class PlaneProgram:
 
     def value_and_gap(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Weights, dual value and primal-dual gap of a feasible ``alpha``."""
-        x = alpha @ self.planes
+        x = _core.weighted_sum(alpha, self.planes)
         weights = np.clip(x, self.lower, self.upper)
-        slack = self.losses - self.planes @ weights
-        value = float(alpha @ self.losses - weights @ x + 0.5 * (weights @ weights))
-        gap = self.C * max(0.0, float(slack.max(initial=0.0))) - float(alpha @ slack)
+        slack = self.losses - _core.dots(self.planes, weights)
+        value = _core.dot(alpha, self.losses) - _core.dot(weights, x) + 0.5 * _core.dot(weights, weights)
+        gap = self.C * max(0.0, float(slack.max(initial=0.0))) - _core.dot(alpha, slack)
         return weights, value, max(0.0, gap)
 
 
@@ -52,8 +53,11 @@ class QPResult:
     iterations: int
 
 
-class QPSolver(Protocol):
+@dataclass(frozen=True)
+class QPSolver:
     """A method for :class:`PlaneProgram`."""
+
+    method: Callable[[PlaneProgram, FloatArray, float, float | None], QPResult]
 
     def solve(
         self,
@@ -64,93 +68,53 @@ class QPSolver(Protocol):
     ) -> QPResult:
         """``start`` (t,) warm start.
 
-        Aims at ``gap <= tolerance * (value + gap)``; the gap returned is honest where rounding or the limit
-        on iterations ends the work before. Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds
-        pass first.
+        Aims at ``gap <= tolerance * (value + gap)``; the gap returned is honest where rounding or the limit on
+        iterations ends the work before. Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
         """
-        ...
+        return self.method(program, np.zeros(0) if start is None else start, tolerance, time_left)
 
 
-_METHODS = {
-    "newton": (_core.solve_planes_newton, 1000),
-    "coordinate": (_core.solve_planes_coordinate, 100_000),
-}
-"""The native function of each method and the iterations it may make by default."""
+def _dual_ascent(
+    program: PlaneProgram, start: FloatArray, tolerance: float, time_left: float | None
+) -> QPResult:
+    """Ascent on the dual, in the core: semismooth Newton with exact zeros.
 
-
-@dataclass(frozen=True)
-class DualAscent:
-    """Ascent on the dual, in the core, by one of two methods.
-
-    ``"newton"`` (the default): semismooth Newton with exact zeros. Each iteration solves the quadratic model
-    over the free coordinates on the planes that matter by an active set, then searches the line exactly;
-    pairwise steps follow where that gained little, so it always ascends.
-
-    ``"coordinate"``: dual coordinate descent in the manner of Ramanan, "Dual coordinate solvers for
-    large-scale structural SVMs", 2013, as the paper used it: one alpha at a time, weights clipped after every
-    step, in an order drawn from ``seed``.
+    Each iteration solves the quadratic model over the free coordinates on the planes that matter by an active set, then
+    searches the line exactly; pairwise steps follow where that gained little, so it always ascends.
     """
-
-    method: Literal["newton", "coordinate"] = "newton"
-    max_iterations: int | None = None
-    seed: int = 0
-
-    def solve(
-        self,
-        program: PlaneProgram,
-        start: FloatArray | None = None,
-        tolerance: float = 1e-9,
-        time_left: float | None = None,
-    ) -> QPResult:
-        native, most = _METHODS[self.method]
-        most = most if self.max_iterations is None else self.max_iterations
-        start = np.zeros(0) if start is None else start
-        data = program.planes, program.losses, program.C, program.lower, program.upper
-        return QPResult(*native(*data, start, tolerance, most, self.seed, time_left))
+    data = program.planes, program.losses, program.C, program.lower, program.upper
+    return QPResult(*_core.solve_planes(*data, start, tolerance, 1000, time_left))
 
 
-@dataclass(frozen=True)
-class InteriorPoint:
-    """Clarabel on the primal ``min 1/2 |w|^2 + C xi`` with one row a plane, to check the others against; alpha are the
-    multipliers of the rows.
+def _interior_point(
+    program: PlaneProgram, start: FloatArray, tolerance: float, time_left: float | None
+) -> QPResult:
+    """Clarabel on the primal ``min 1/2 |w|^2 + C xi`` with one row per plane, to check the other against.
 
-    Needs the ``exact`` extra. Slow, and its alpha carry dust; ``weights`` are clamped from alpha all the
-    same.
+    Needs the ``exact`` extra. Slow; alpha, the multipliers of the rows, are rarely exact zeros, and ``weights`` are
+    clamped from them all the same.
     """
-
-    max_iterations: int = 200
-
-    def solve(
-        self,
-        program: PlaneProgram,
-        start: FloatArray | None = None,
-        tolerance: float = 1e-9,
-        time_left: float | None = None,
-    ) -> QPResult:
-        clarabel, C = _clarabel(), program.C
-        count, dim = program.planes.shape
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_iter = self.max_iterations
-        settings.tol_gap_rel = settings.tol_feas = tolerance
-        settings.tol_gap_abs = 0.0
-        if time_left is not None:
-            settings.time_limit = time_left
-        quadratic = sp.diags_array(np.append(np.ones(dim), 0.0), format="csc")
-        matrix, right, cones = _constraints(clarabel, program)
-        linear = np.append(np.zeros(dim), C)
-        solution = clarabel.DefaultSolver(quadratic, linear, matrix, right, cones, settings).solve()
-        first = int((program.lower == program.upper).sum())
-        alpha = np.maximum(0.0, np.nan_to_num(np.array(solution.z)[first : first + count]))
-        if alpha.sum() > C:
-            alpha *= C / alpha.sum()
-        return QPResult(alpha, *program.value_and_gap(alpha), solution.iterations)
+    clarabel = needed("clarabel", 'qp="clarabel" needs the package', "exact", ', or use qp="dual"')
+    count, dim = program.planes.shape
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_rel = settings.tol_feas = tolerance
+    settings.tol_gap_abs = 0.0
+    if time_left is not None:
+        settings.time_limit = time_left
+    quadratic = sp.diags_array(np.append(np.ones(dim), 0.0), format="csc")
+    matrix, right, cones = _constraints(clarabel, program)
+    linear = np.append(np.zeros(dim), program.C)
+    solution = clarabel.DefaultSolver(quadratic, linear, matrix, right, cones, settings).solve()
+    first = int((program.lower == program.upper).sum())
+    alpha = np.maximum(0.0, np.nan_to_num(np.array(solution.z)[first : first + count]))
+    if alpha.sum() > program.C:
+        alpha *= program.C / alpha.sum()
+    return QPResult(alpha, *program.value_and_gap(alpha), solution.iterations)
 
 
 def _constraints(clarabel: Any, program: PlaneProgram) -> tuple[sp.csc_matrix, FloatArray, list[Any]]:
-    """Rows ``A (w, xi) + s = b``: frozen weights (s = 0), then planes, xi >= 0 and the sides of the box (s
-    >= 0).
-    """
+    """Rows ``A (w, xi) + s = b``: frozen weights (s = 0), then planes, xi >= 0 and the sides of the box (s >= 0)."""
     planes, lower, upper = program.planes, program.lower, program.upper
     count, dim = planes.shape
     frozen = np.flatnonzero(lower == upper)
@@ -164,25 +128,11 @@ def _constraints(clarabel: Any, program: PlaneProgram) -> tuple[sp.csc_matrix, F
     return sp.csc_matrix(rows), right, cones
 
 
-def _clarabel() -> Any:
-    try:
-        import clarabel
-    except ImportError as error:
-        raise ImportError(
-            'qp="clarabel" needs the package clarabel: pip install "gapcut[exact]", or use qp="dual"'
-        ) from error
-    return clarabel
-
-
-_SOLVERS: dict[str, Callable[[], QPSolver]] = {
-    "dual": DualAscent,
-    "dcd": lambda: DualAscent("coordinate"),
-    "clarabel": InteriorPoint,
-}
+_METHODS = {"dual": _dual_ascent, "clarabel": _interior_point}
 
 
 def qp_solver(name: str) -> QPSolver:
-    """The solver of that name: ``"dual"``, ``"dcd"`` or ``"clarabel"``."""
-    if name not in _SOLVERS:
-        raise ValueError(f"qp={name!r} is unknown: choose one of {', '.join(map(repr, _SOLVERS))}")
-    return _SOLVERS[name]()
+    """The solver of that name: ``"dual"`` or ``"clarabel"``."""
+    if name not in _METHODS:
+        raise ValueError(f"qp={name!r} is unknown: choose one of {', '.join(map(repr, _METHODS))}")
+    return QPSolver(_METHODS[name])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
 from gapcut.learners.sweeps import Average, batches, line_search, sweep_and_certify
 from gapcut.problem import LearningProblem
@@ -78,7 +79,9 @@ class _Iterates:
         C = self.problem.C
         if self.start is None:
             longest = self.learner.first * math.sqrt(C * self.problem.max_loss)
-            self.start = max(1.0, 2.0 * C * float(np.linalg.norm(plane)) / longest) if longest > 0.0 else 1.0
+            self.start = (
+                max(1.0, 2.0 * C * math.sqrt(_core.dot(plane, plane)) / longest) if longest > 0.0 else 1.0
+            )
         self.steps += 1
         size = min(1.0, 2.0 / (self.steps + self.start))
         self.weights = self.problem.clamp((1.0 - size) * self.weights + size * C * plane)
@@ -96,11 +99,10 @@ class _Iterates:
 class SweepDual:
     """Lower bounds from the planes met in whole sweeps.
 
-    The planes of one sweep, one a graph and whatever the weights they were found at, average to a plane of
-    the 1-slack problem; convex combinations of those, times C, are dual points. Kept are their average with
-    weights 1, 2, 3, ..., which tends to the dual optimum as the averaged weights tend to the primal one,
-    and the best point found on the segments from the best before to that average and to the new plane,
-    which is never worse.
+    The planes of one sweep, one per graph and whatever the weights they were found at, average to a plane of the
+    1-slack problem; convex combinations of those, times C, are dual points. Kept are their average with weights 1, 2,
+    3, ..., which tends to the dual optimum as the averaged weights tend to the primal one, and the best point found on
+    the segments from the best before to that average and to the new plane, which is never worse.
     """
 
     def __init__(self, problem: LearningProblem) -> None:
@@ -115,8 +117,7 @@ class SweepDual:
     def add(self, session: Session, plane: FloatArray, loss: float) -> None:
         """Takes in the mean plane of a sweep and offers the best dual point.
 
-        Each sweep rounds the average three times and the point three times a segment; a mean adds one a
-        graph.
+        Each sweep rounds the average three times and the point three times per segment; a mean adds one per graph.
         """
         sweep = self.problem.C * np.append(plane, loss)
         self.average.add(sweep, self.sweeps + 1.0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.learners.base import Session
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -41,8 +42,7 @@ def sweep_and_certify(session: Session, sweep: Callable[[], bool], certify: Call
 
 @dataclass
 class Average:
-    """A running average of vectors, with weights given one by one: itself a convex combination of all it
-    was given.
+    """A running average of vectors, with weights given one by one: itself a convex combination of all it was given.
 
     ``updates`` counts the steps; each rounds every coordinate at most three times.
     """
@@ -68,7 +68,7 @@ def line_search(problem: LearningProblem, x: FloatArray, along: FloatArray, gain
     """The s in [0, 1] that maximises ``s gain - conjugate(x + s along)``.
 
     Its derivative ``gain - clamp(x + s along)'along`` falls and is piecewise linear: Newton steps, each
-    exact on its piece, inside a bracket that keeps them from jumping to and fro between pieces.
+    exact on its piece, inside a bracket that keeps them from oscillating between pieces.
     """
     moving = np.flatnonzero(along)
     x, along = x[moving], along[moving]
@@ -78,8 +78,9 @@ def line_search(problem: LearningProblem, x: FloatArray, along: FloatArray, gain
         """First and second derivative at ``s``."""
         at = x + s * along
         inside = (at > low) & (at < high)
-        first = gain - float(np.clip(at, low, high) @ along)
-        return first, -float(along[inside] @ along[inside])
+        free = along[inside]
+        first = gain - _core.dot(np.clip(at, low, high), along)
+        return first, -_core.dot(free, free)
 
     first, second = slope(0.0)
     if not first > 0.0:

@@ -1,6 +1,4 @@
-"""Does a model's certificate hold? Both ends are computed again from the training data, trusting nothing in
-the model.
-"""
+"""Does a certificate hold? Both ends are computed again from the training data, trusting nothing in the model."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from gapcut import _core
 from gapcut.certificates import Callback, Certificate, Record, primal_bound
 from gapcut.data import Graph
 from gapcut.learners import Limits
@@ -111,7 +110,7 @@ def _same(known: DataSummary, found: DataSummary) -> bool | None:
 
 
 def _fair(verdict: Verdict, reason: str, same_data: bool | None) -> tuple[Verdict, str]:
-    """Only data that are surely the same can disprove a claim."""
+    """Only data that are known to be the same can disprove a claim."""
     if verdict == "violated" and not same_data:
         return "not reproduced", f"{reason}; {_UNKNOWN}"
     return verdict, reason
@@ -120,7 +119,7 @@ def _fair(verdict: Verdict, reason: str, same_data: bool | None) -> tuple[Verdic
 def _objective(
     problem: LearningProblem, weights: FloatArray, oracle: Oracle, claimed: float
 ) -> tuple[float, float]:
-    """Proven upper bound of the objective, and a value that it surely reaches.
+    """Proven upper bound of the objective, and a value that it reaches at least.
 
     Message passing tightens its bound from call to call, so it is asked again while the claim is not reached.
     """
@@ -130,7 +129,7 @@ def _objective(
         return upper, upper - rounding
     reached = 0.0
     for _ in range(_ROUNDS):
-        reached = max(reached, 0.5 * float(weights @ weights) + problem.C * total.violation(weights))
+        reached = max(reached, 0.5 * _core.dot(weights, weights) + problem.C * total.violation(weights))
         if upper <= _more(claimed):
             break
         total = oracle.total(weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gapcut.certificates import Certificate, Record
 from gapcut.data import Graph
@@ -12,14 +12,12 @@ from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, MethodName, Solution, model_energy, solve
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
-from gapcut.typing import FloatArray
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data
-    apart.
-    """
+    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data apart."""
 
     graphs: int
     nodes: int
@@ -32,10 +30,9 @@ class DataSummary:
 class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
-    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the
-    pipeline; ``cliques``: tuples of label codes and weights, one a clique group. ``message``: why training
-    ended, in words. ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the
-    message does.
+    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the pipeline;
+    ``cliques``: tuples of label codes and weights, one per clique group. ``message``: why training ended, in words.
+    ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the message does.
     """
 
     coder: LabelCoder
@@ -65,17 +62,22 @@ class FittedModel:
         ]
         return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise, cliques)
 
-    def solve(self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None) -> Solution:
+    def solve(
+        self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None
+    ) -> Solution[IntArray]:
         """Best labeling found, as codes, with its energy and a proven bound."""
         return solve(self.energy(graph), method=method, time_limit=time_limit)
 
-    def infer(self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None) -> Solution:
+    def infer(
+        self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None
+    ) -> Solution[AnyArray]:
         """:meth:`solve` in the labels given at fit."""
         found = self.solve(graph, method, time_limit)
-        return replace(found, labels=self.coder.decode(found.labels))
+        labels = self.coder.decode(found.labels)
+        return Solution(labels, found.energy, found.bound, found.gap, found.status, found.seconds)
 
     def infer_all(
         self, graphs: Sequence[Graph], method: MethodName = "auto", threads: int = 1
-    ) -> list[Solution]:
+    ) -> list[Solution[AnyArray]]:
         """:meth:`infer` on several graphs; the same for any number of threads."""
         return each(lambda graph: self.infer(graph, method), graphs, threads)

@@ -1,11 +1,9 @@
-"""Labels as people write them (ints, strings, anything hashable) to the codes 0..K-1 of the core, and
-back.
-"""
+"""Labels as people write them (ints, strings, anything hashable) to the codes 0..K-1 of the core, and back."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -60,7 +58,7 @@ class LabelCoder:
         given = [np.asarray(y) for y in labels if y is not None]
         kinds = {y.dtype.kind for y in given if y.size}
         if kinds and (kinds <= set("iu") or len(kinds) == 1) and "O" not in kinds:
-            values = np.unique(np.concatenate([np.unique(y) for y in given if y.size]))
+            values = np.unique(np.concatenate([y for y in given if y.size]))
             for value in values.tolist():
                 _check_label(value, "labels")
             return cls(values)
@@ -90,8 +88,7 @@ class LabelCoder:
     def encode(self, labels: AnyArray | None, n_nodes: int, graph: str, *, known: bool = True) -> IntArray:
         """(V,) codes, ``UNLABELLED`` where a label is None or ``labels`` is None.
 
-        Raises ValueError naming ``graph`` and node for a label outside the classes, unless ``known`` is
-        False.
+        Raises ValueError naming ``graph`` and node for a label outside the classes, unless ``known`` is False.
         """
         if labels is None:
             return np.full(n_nodes, UNLABELLED, dtype=np.int64)
@@ -113,6 +110,22 @@ class LabelCoder:
                 "add it to classes= or correct the data"
             )
         return codes
+
+    def encode_all(
+        self, labels: Sequence[AnyArray | None], offset: IntArray, name: Callable[[int], str]
+    ) -> IntArray:
+        """:meth:`encode` of many graphs, one below the other: graph i has the rows from ``offset[i]`` to
+        ``offset[i + 1]``, and errors call it ``name(i)``. Labels of one kind are looked up all at once.
+        """
+        kinds = {None if y is None else y.dtype.kind for y in labels}
+        if len(kinds) == 1 and not kinds & {None, "O"}:
+            given = [y for y in labels if y is not None]
+            codes = self.encode(np.concatenate(given), int(offset[-1]), "", known=False)
+            if not (codes == UNKNOWN).any():
+                return codes
+        sizes = np.diff(offset).tolist()
+        each = [self.encode(y, n, name(i)) for i, (y, n) in enumerate(zip(labels, sizes, strict=True))]
+        return np.concatenate([np.empty(0, dtype=np.int64), *each])
 
     def encode_tuples(self, cliques: CliqueSet, group: int) -> IntArray:
         """(T, d) codes of the label tuples that get weights.

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-import numpy as np
-import scipy.sparse as sp
-
-from gapcut.data import Graph
+from gapcut.data import Graph, all_forests
 from gapcut.learners import Block, CuttingPlane, FrankWolfe, Learner, PrimalDual, Subgradient
 from gapcut.oracles.kinds import KINDS
 from gapcut.parameters import LearnerName, Nonnegative, OracleName
@@ -36,19 +33,6 @@ def oracle_for(graphs: Sequence[Graph], learner: LearnerName) -> OracleName:
     return "tree" if planes_suffice and all_forests(graphs) else "cut"
 
 
-def all_forests(graphs: Sequence[Graph]) -> bool:
-    """Whether no graph has a cycle; several edges between two nodes count as one."""
-    from scipy.sparse.csgraph import connected_components  # slow to import
-
-    starts = np.cumsum([0] + [g.n_nodes for g in graphs])
-    edges = np.concatenate([g.edges + start for g, start in zip(graphs, starts[:-1], strict=True)])
-    n_nodes = int(starts[-1])
-    edges = np.unique(np.sort(edges, axis=1), axis=0)
-    links = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
-    components, _ = connected_components(links, directed=False)
-    return bool(len(edges) == n_nodes - components)
-
-
 def check_cliques(learner: LearnerName, oracle: OracleName) -> None:
     """Raises ValueError with the reason where the two do not take terms over three nodes and more."""
     if not KINDS[oracle].cliques:
@@ -70,13 +54,6 @@ def learner_for(learner: LearnerName, oracle: OracleName, cliques: bool = False)
     if learner != AUTO:
         return learner
     return "primal-dual" if oracle in KINDS and KINDS[oracle].relaxation and not cliques else "block"
-
-
-def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
-    """What ``nonnegative="auto"`` stands for with this oracle."""
-    if not (isinstance(nonnegative, str) and nonnegative == AUTO):
-        return nonnegative
-    return KINDS[oracle].nonnegative
 
 
 def check_pair(learner: LearnerName, oracle: OracleName, nonnegative: Nonnegative) -> None:

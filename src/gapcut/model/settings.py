@@ -18,9 +18,8 @@ from gapcut.model.pairing import (
     check_pair,
     learner_for,
     oracle_for,
-    sign_rule_for,
 )
-from gapcut.parameters import LearnerName, Parameters, accepted
+from gapcut.parameters import LearnerName, Parameters, accepted, sign_rule_for
 
 
 class Settings(Parameters):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from gapcut.typing import FloatArray, IntArray
 class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
-    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array a graph; ``tuples`` for each clique
+    ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array per graph; ``tuples`` for each clique
     group the (T, d) label codes that get weights.
     """
 
@@ -59,16 +60,23 @@ def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
 
 
 def labelled_part(
-    ready: Iterable[Graph], coder: LabelCoder, pipeline: FeaturePipeline, tuples: Iterable[IntArray] = ()
+    ready: Sequence[Graph], coder: LabelCoder, pipeline: FeaturePipeline, tuples: Iterable[IntArray] = ()
 ) -> TrainingSet:
     """The labelled nodes of model-ready graphs. Graphs without any are left out."""
+    offset = np.cumsum([0, *(graph.n_nodes for graph in ready)], dtype=np.int64)
+    whole = coder.encode_all([g.labels for g in ready], offset, lambda i: place(i, ready[i].name))
+    known = np.append(0, np.cumsum(whole != UNLABELLED))[offset].tolist()
     parts, codes = [], []
-    for i, graph in enumerate(ready):
-        code = coder.encode(graph.labels, graph.n_nodes, place(i, graph.name))
-        labelled = code != UNLABELLED
-        if labelled.any():
-            parts.append(graph.induced(labelled))
-            codes.append(code[labelled])
+    for graph, (start, end), before, after in zip(
+        ready, pairwise(offset.tolist()), known, known[1:], strict=False
+    ):
+        code = whole[start:end]
+        if before < after < before + end - start:
+            labelled = code != UNLABELLED
+            graph, code = graph.induced(labelled), code[labelled]
+        if before < after:
+            parts.append(graph)
+            codes.append(code)
     if not parts:
         raise ValueError("no node of any graph has a label: give labels to fit")
     return TrainingSet(tuple(parts), tuple(codes), coder, pipeline, tuple(tuples))
@@ -165,7 +173,7 @@ def learn(
 def learn_path(
     data: TrainingSet, problem: LearningProblem, settings: Settings, C_values: Sequence[float]
 ) -> Iterator[FittedModel]:
-    """One model a value of C; learners with iterates carry them along."""
+    """One model per value of C; learners with iterates carry them along."""
     results = make_learner(settings).path(
         problem, lambda at_C: make_oracle(data, at_C, settings), C_values, settings.limits, settings.callback
     )

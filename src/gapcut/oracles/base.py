@@ -6,6 +6,7 @@ hold: it is what certificates are made of.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
 ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
-"""Label space of the inner maximum: {0,1}^{V x K}, one label a node, or the local polytope over the latter."""
+"""Label space of the inner maximum: {0,1}^{V x K}, one label per node, or the local polytope over the latter."""
 
 PROBLEMS: tuple[ProblemName, ...] = get_args(ProblemName)
 
@@ -47,7 +48,7 @@ class OracleTotal:
 
     def violation(self, w: FloatArray) -> float:
         """The slack that the plane asks for at ``w``, at least 0."""
-        return max(0.0, self.loss - float(self.plane @ w))
+        return max(0.0, self.loss - _core.dot(self.plane, w))
 
     def slack(self, w: FloatArray, exact: bool = True) -> SlackBound:
         """The bound of a pass at ``w``; ``exact``: whether the labelings behind the plane are maximisers."""
@@ -56,7 +57,7 @@ class OracleTotal:
 
 @dataclass(frozen=True)
 class OraclePlanes:
-    """One labeling a graph, as a plane of the learning problem (``h_i = Psi(x_i, y_i) - Psi(x_i, z_i)``).
+    """One labeling per graph, as a plane of the learning problem (``h_i = Psi(x_i, y_i) - Psi(x_i, z_i)``).
 
     ``planes`` (m, dim) rows ``h_i``; ``losses`` (m,) ``Delta_b(y_i, z_i)``; ``bounds`` (m,) proven upper bounds,
     rounding included, of ``max_z Delta_b(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))``, each at least 0
@@ -147,9 +148,18 @@ class Relaxation(ABC):
         least_gain: float,
         seed: int,
         time_left: float | None,
-    ) -> NDArray[np.float32]:
-        """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``."""
+    ) -> tuple[NDArray[np.float32], float]:
+        """Relaxed labels of a better dual value, by coordinate ascent over those that gain ``least_gain``, and what
+        that cost over what was expected."""
         raise NotImplementedError
+
+    def repair_cost(self, labels: NDArray[np.float32]) -> float:
+        """Of :meth:`repair`, in iterations: operations are counted, so that results do not depend on the clock."""
+        return math.inf
+
+    def plane_oracle(self, oracle: Oracle) -> Oracle:
+        """What asks for planes beside the steps, in place of ``oracle``, whose relaxation this is."""
+        return oracle
 
 
 class Oracle(ABC):
@@ -176,13 +186,8 @@ class Oracle(ABC):
         Raises ``gapcut.engines.OutOfTime`` if ``time_left`` seconds pass first.
         """
 
-    def total(
-        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
-    ) -> OracleTotal:
-        """Solve all graphs and return means, the same bits for any number of threads.
-
-        ``start``: iterates of the oracle's relaxation near ``w``, which may save work; the value does not depend on it.
-        """
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+        """Solve all graphs and return means, the same bits for any number of threads."""
         return self.evaluate(w, None, time_left).mean()
 
     def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
@@ -204,9 +209,7 @@ class NativeOracle(Oracle):
         chosen = self._every_graph() if graphs is None else np.asarray(graphs, dtype=np.int32)
         return OraclePlanes(*self._native.evaluate(contiguous(w), chosen, time_left))
 
-    def total(
-        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
-    ) -> OracleTotal:
+    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
         return OracleTotal(*self._native.total(contiguous(w), time_left))
 
     def _labelings(self, w: FloatArray) -> list[AnyArray]:

@@ -1,6 +1,4 @@
-"""Loss-augmented inference by enumeration: slow, obviously right, and free to have pairwise weights of any
-sign.
-"""
+"""Loss-augmented inference by enumeration: slow, obviously right, and free to have pairwise weights of any sign."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 
+from gapcut import _core
 from gapcut.data import CliqueSet, Graph
 from gapcut.oracles.base import Oracle, OraclePlanes, ProblemName
 from gapcut.problem import LearningProblem
@@ -25,9 +24,7 @@ LARGEST = 18
 
 @dataclass(frozen=True, eq=False)
 class _Example:
-    """One graph: features, one-hot truth (V, K), loss weights (V,), and the joint feature map of the
-    truth.
-    """
+    """One graph: features, one-hot truth (V, K), loss weights (V,), and the joint feature map of the truth."""
 
     nodes: FloatArray
     edges: IntArray
@@ -66,9 +63,7 @@ class BruteOracle(Oracle):
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
-        """As :class:`gapcut.oracles.base.Oracle` has it; graphs are tiny, so ``time_left`` is not looked
-        at.
-        """
+        """As :class:`gapcut.oracles.base.Oracle` has it; ``time_left`` is ignored, since graphs are tiny."""
         chosen = range(len(self._examples)) if graphs is None else graphs
         found = [self._solve(self._examples[i], np.asarray(w)) for i in chosen]
         return OraclePlanes(
@@ -97,9 +92,9 @@ class BruteOracle(Oracle):
         best = z[int(np.argmax(values))]
         plane = self._feature_map(example, example.truth) - self._feature_map(example, best)
         loss = float(example.loss @ np.abs(best - example.truth).sum(axis=1))
-        value = loss - float(plane @ w)
+        value = loss - _core.dot(plane, w)
         terms = a.size + b.size + len(w) + sum(len(c) for c in example.cliques) + 8
-        magnitude += loss + float(np.abs(plane) @ np.abs(w))
+        magnitude += loss + _core.dot(np.abs(plane), np.abs(w))
         rounding = 4.0 * terms * np.finfo(np.float64).eps * float(magnitude)
         return plane, loss, max(0.0, value) + rounding
 

@@ -1,4 +1,4 @@
-"""The exact oracle of the relaxed binary problem, one min cut a graph."""
+"""The exact oracle of the relaxed binary problem, one min cut per graph."""
 
 from __future__ import annotations
 
@@ -46,17 +46,9 @@ class CutOracle(NativeOracle):
         self._cuts.use_persistency(persistency)
         super().__init__(problem, self._cuts)
 
-    def total(
-        self, w: FloatArray, time_left: float | None = None, start: _core.PrimalDual | None = None
-    ) -> OracleTotal:
-        """``start`` holds multipliers near the best ones for these weights: they leave little for the flow to do."""
-        if start is None:
-            return super().total(w, time_left)
-        return OracleTotal(*self._cuts.total_from(contiguous(w), start, time_left))
-
     def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
-        return CutRelaxation(self, self._problem, settings, n_threads)
+        return CutRelaxation(self._cuts, self._problem, settings, n_threads)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
@@ -79,10 +71,14 @@ class CutRelaxation(Relaxation):
     repairs = True
 
     def __init__(
-        self, oracle: CutOracle, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int
+        self,
+        cuts: _core.CutOracle,
+        problem: LearningProblem,
+        settings: _core.PrimalDualSettings,
+        n_threads: int,
     ) -> None:
         super().__init__(problem, settings, n_threads)
-        self._oracle = oracle
+        self._cuts = cuts
         self._repair = _core.Repair(problem.core, problem.lower, problem.upper, n_threads)
 
     def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
@@ -92,7 +88,7 @@ class CutRelaxation(Relaxation):
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
         """The cut; its value does not depend on the multipliers."""
-        return self._oracle.total(w, time_left, self.state)
+        return OracleTotal(*self._cuts.total_from(contiguous(w), self.state, time_left))
 
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
         """The average over the threshold labelings."""
@@ -107,5 +103,9 @@ class CutRelaxation(Relaxation):
         least_gain: float,
         seed: int,
         time_left: float | None,
-    ) -> NDArray[np.float32]:
-        return self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
+    ) -> tuple[NDArray[np.float32], float]:
+        better = self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
+        return better, self._repair.operations / self._repair.expected_operations(self._core, labels)
+
+    def repair_cost(self, labels: NDArray[np.float32]) -> float:
+        return self._repair.expected_operations(self._core, labels) / self.state.operations

@@ -11,10 +11,10 @@ from gapcut.typing import FloatArray, IntArray
 
 
 class _Labeler(NativeOracle):
-    """What both share: one label a node, pairwise weights of any sign, the loss ``rho/|V|`` a wrong node."""
+    """What both share: one label per node, pairwise weights of any sign, the loss ``rho/|V|`` per wrong node."""
 
     def labelings(self, w: FloatArray) -> list[IntArray]:
-        """The labels found at ``w``, one (V,) array a graph."""
+        """The labels found at ``w``, one (V,) array per graph."""
         return [z.astype(np.int64) for z in self._labelings(w)]
 
 

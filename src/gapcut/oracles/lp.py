@@ -71,7 +71,7 @@ def _solve(energy: AugmentedEnergy, clock: Deadline) -> tuple[FloatArray, FloatA
 
 
 def _constraints(energy: AugmentedEnergy) -> sp.csr_array:
-    """Rows: one a node (marginals add up to 1); one an edge and label of the tail, then of the head."""
+    """Rows: one per node (marginals add up to 1); one per edge and label of the tail, then of the head."""
     n_nodes, n_labels = energy.unary.shape
     n_edges, tail, head = len(energy.edges), energy.edges[:, 0], energy.edges[:, 1]
     eye, ones = sp.eye_array(n_labels), np.ones((1, n_labels))
@@ -99,8 +99,7 @@ def _agreeing(pairs: FloatArray, tail: FloatArray, head: FloatArray) -> FloatArr
 
 
 def _reparametrised_minimum(energy: AugmentedEnergy, messages: Messages) -> tuple[float, float]:
-    """Sum of the minima of all terms after messages moved cost between them, and the magnitudes that were
-    added."""
+    """Sum of the minima of all terms after messages moved cost between them, and the magnitudes that were added."""
     to_tail, to_head = messages
     unary = energy.unary.copy()
     magnitude = float(np.abs(energy.unary).sum() + np.abs(energy.tables).sum())

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import OraclePlanes, OracleTotal, Relaxation, RelaxedLabels, SlackBound, contiguous
+from gapcut.oracles.base import (
+    Oracle,
+    OraclePlanes,
+    OracleTotal,
+    Relaxation,
+    RelaxedLabels,
+    SlackBound,
+    contiguous,
+)
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array
 
@@ -19,8 +28,8 @@ SMALLER_STEPS: Final = 0.5, 0.8
 ratios are better here: what an iterate proves suffers most from tables that do not fit the labels yet."""
 
 FEW_EDGES: Final = 4.0
-"""Mean degree up to which the first ratio is as it is; above, multipliers share the scores among more edges, and it falls
-in proportion."""
+"""Mean degree up to which the first ratio is as it is; above, multipliers share the scores among more edges, and it
+falls in proportion."""
 
 
 class LpRelaxation(Relaxation):
@@ -72,4 +81,26 @@ class LpRelaxation(Relaxation):
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and one-hot bounds, of some graphs, by TRW-S from the multipliers."""
-        return OraclePlanes(*self._bounds.evaluate(contiguous(w), graphs, self.state, time_left))
+        return OraclePlanes(*self._bounds.evaluate(contiguous(w), graphs, self.state, "merged", time_left))
+
+    def plane_oracle(self, oracle: Oracle) -> Oracle:
+        return _SweepOracle(oracle, self._core, self._bounds)
+
+
+class _SweepOracle(Oracle):
+    """Labelings and bounds by message passing from nothing, so that passes can be made again; faster than a linear
+    program, with bounds of the same problem."""
+
+    solves = "LP-relaxed one-hot"
+
+    def __init__(self, oracle: Oracle, core: _core.Problem, bounds: _core.MessageBounds) -> None:
+        self._core, self._bounds = core, bounds
+        self.proven, self.feasible = oracle.proven, oracle.feasible
+
+    def evaluate(
+        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
+    ) -> OraclePlanes:
+        chosen = np.arange(self._core.n_graphs) if graphs is None else np.asarray(graphs)
+        return OraclePlanes(
+            *self._bounds.evaluate(contiguous(w), chosen.astype(np.int32), None, "separate", time_left)
+        )

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from gapcut import _core
 from gapcut.engines import Deadline, OutOfTime
+from gapcut.inference import Energy, persistency
 from gapcut.oracles.base import ProblemName
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
 from gapcut.problem import LearningProblem
@@ -21,11 +21,10 @@ class RoofOracle(LoopedOracle):
 
     Indicators that roof duality leaves open are 1/2, with the soft loss ``rho/(2|V|) |y - z|``. ``rule`` is the
     marginal of a label pair of which both ends are open: ``"product"`` 1/4; ``"score"`` 1/2 where the score
-    ``w^{kl}.phi`` is positive, else 0 (the optimum of the linear program behind roof duality); ``"energy"`` the
-    same with the opposite sign, as the rounding rule is printed in the literature. The bound of roof duality
-    says nothing about the one-hot problem, so none is reported. Products are the mean over independent
-    indicators, so their planes are mixtures of labelings; those of the other rules are not, and with them not
-    even a lower bound is left.
+    ``w^{kl}.phi`` is positive, else 0 (the optimum of the linear program behind roof duality); ``"energy"`` the same
+    with the opposite sign, as the rounding rule is printed in the literature. The bound of roof duality says nothing
+    about the one-hot problem, so none is reported. Products are the mean over independent indicators, so their planes
+    are mixtures of labelings; those of the other rules are not, and with them not even a lower bound is left.
     """
 
     solves: ProblemName = "relaxed binary"
@@ -49,17 +48,15 @@ class RoofOracle(LoopedOracle):
         """(V, K) of 0, 1/2 and 1."""
         n_labels = energy.unary.shape[1]
         edge, k, m = np.nonzero(energy.tables)
-        pairs = np.stack(
-            [energy.edges[edge, 0] * n_labels + k, energy.edges[edge, 1] * n_labels + m], axis=1
-        ).astype(np.int32)
-        tables = np.zeros((len(pairs), 4))
-        tables[:, 3] = energy.tables[edge, k, m]
+        pairs = np.stack([energy.edges[edge, 0] * n_labels + k, energy.edges[edge, 1] * n_labels + m], axis=1)
+        tables = np.zeros((len(pairs), 2, 2))
+        tables[:, 1, 1] = energy.tables[edge, k, m]
         unary = np.zeros((energy.unary.size, 2))
         unary[:, 1] = energy.unary.ravel()
-        labels, _, _, stopped = _core.roof_dual(unary, pairs, tables, None, clock.left)
-        if stopped:
+        dual = persistency(Energy(unary, pairs, tables), time_left=clock.left)
+        if dual.stopped:
             raise OutOfTime
-        return np.where(labels < 0, 0.5, labels).reshape(energy.unary.shape).astype(np.float64)
+        return dual.values.reshape(energy.unary.shape)
 
     def _pair_marginals(self, energy: AugmentedEnergy, z: FloatArray) -> FloatArray | None:
         """(E, K, K) where the rule is not the product; None where it is."""

@@ -9,6 +9,7 @@ from gapcut.parameters.declared import (
     OracleName,
     Parameters,
     SignRule,
+    sign_rule_for,
 )
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "accepted",
     "allowed",
     "parameters_section",
+    "sign_rule_for",
     "summary",
     "texts",
 ]

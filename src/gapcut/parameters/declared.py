@@ -12,6 +12,7 @@ import numpy as np
 from gapcut.certificates import Callback as Callback
 from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
 from gapcut.inference import MethodName
+from gapcut.oracles.kinds import KINDS
 from gapcut.parameters.declaration import Range
 from gapcut.typing import BoolArray, FloatArray
 
@@ -51,15 +52,15 @@ class Parameters:
         ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
     oracle: What solves the inner maximum, and with it which problem is learned; the certificate names it.
-        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut a graph.
-        One label a node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
+        ``cut``: labels as independent indicators, pairwise weights >= 0, one exact min cut per graph.
+        One label per node (the standard structural SVM), weights of any sign: ``tree``, exact on graphs without
         cycles; ``trws``, message passing whose bound certifies as far as it is tight; ``ilp``, exact and slow;
         ``lp``, which certifies the LP-relaxed problem. For comparison, never certified: ``icm``, ``bp``;
         ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
         else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
         ``auto``: ``tree`` where no training graph has a cycle, else ``cut``. Which to take: ``tree`` without
         cycles, always (exact, and the more classes, the better it is than ``cut``). With cycles, ``cut`` first:
-        it is surely certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
+        it is always certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
         proven gap closes it was as accurate as ``cut`` or more so; where the gap stays open it proves little.
     incidence: Add to every node the sums of its outgoing and of its incoming edge features.
         ``False``: the paper as written.
@@ -80,8 +81,8 @@ class Parameters:
     qp: Solver of the cutting plane's working-set program.
     warm_start: Go on from the fit before, where that was to the same data.
         With another C or a smaller gap, the primal-dual learner takes up the state that it reached; the certificate is
-        made anew. The state is kept with the estimator (12 bytes an edge and active label pair) but not pickled, copied
-        or saved. Fits to other data start anew.
+        made anew. The state is kept with the estimator (12 bytes per edge and active label pair) but not pickled,
+        copied or saved. Fits to other data start anew.
     n_jobs: Threads over graphs, -1 for all cores; results do not depend on it.
         The model is the same bit for bit for any number; at most 1024.
     max_passes: Stop after so many passes over the graphs.
@@ -125,3 +126,10 @@ class Parameters:
     node_lift: NodeLift = "none"
     degree_scale: DegreeScale = "none"
     incidence_scale: IncidenceScale = "auto"
+
+
+def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
+    """What ``nonnegative="auto"`` stands for with this oracle."""
+    if not (isinstance(nonnegative, str) and nonnegative == "auto"):
+        return nonnegative
+    return KINDS[oracle].nonnegative

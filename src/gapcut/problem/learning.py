@@ -61,7 +61,7 @@ class LearningProblem:
     def conjugate(self, x: FloatArray) -> float:
         """``max_w w'x - 1/2 |w|^2`` over the box, attained at ``clamp(x)``."""
         w = self.clamp(x)
-        return float(w @ x - 0.5 * (w @ w))
+        return _core.dot(w, x) - 0.5 * _core.dot(w, w)
 
     def expand(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``; see also :meth:`clique_weights`."""
@@ -142,7 +142,7 @@ def learning_problem(
 ) -> LearningProblem:
     """Pack model-ready graphs whose every node is labelled.
 
-    ``labels``: one (V,) integer array a graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies
+    ``labels``: one (V,) integer array per graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies
     the loss weight of the nodes of each class. ``tuples``: for each clique group of the graphs the (T, d) label codes
     that get weights. ``lower``, ``upper``: (full_dim,) box over
     ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]``; default: unary free, all others

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapcut.report.figures import new_figure
+from gapcut.report.picture import paint_points
 from gapcut.scenes.bridges import CLASSES, Bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera, render
-from gapcut.scenes.bridges.splat import splat
 from gapcut.scenes.experiment import BridgeScan
 from gapcut.typing import AnyArray, IntArray
 
@@ -69,7 +69,13 @@ def _points(camera: Camera, bridge: BridgeScan, paint: IntArray | None, samples:
     xyz, node = scan.xyz[shown], scan.segment[shown]
     grey = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
     colours = grey if paint is None else paint[node]
-    return splat(camera, xyz, colours, 1.9 * bridge.voxel, samples)
+    (width, height), (at, depth) = camera.size, camera.project(xyz)
+    scale = samples * width / 2 / camera.half / float(np.median(depth))
+    radius = max(1, round(0.95 * bridge.voxel * scale))
+    size = (width * samples, height * samples)
+    image = paint_points(at * samples, depth, colours, size, scale, radius)
+    pixels = image.reshape(height, samples, width, samples, 3).mean(axis=(1, 3))
+    return np.asarray(np.rint(pixels), dtype=np.int64)
 
 
 def _legend(figure: Figure, classes: IntArray) -> None:

@@ -81,7 +81,7 @@ def _figures(folder: Path, results: Sequence[FoldResult]) -> list[PageFigure]:
 def _pictures(
     folder: Path, bridges: Sequence[BridgeScan], result: FoldResult, seed: int, most: int
 ) -> list[str]:
-    """Names of the files written: one a test bridge, a type once."""
+    """Names of the files written: one per test bridge, each type once."""
     names = []
     for number, solution in list(zip(result.test, result.solutions, strict=True))[-most:]:
         kind, variant = bridge_specs(number + 1)[number]

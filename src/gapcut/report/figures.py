@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapcut.certificates import Record
+from gapcut.extras import needed
 from gapcut.files import write_atomically
 from gapcut.metrics import Scores
 from gapcut.typing import AnyArray, FloatArray
@@ -23,13 +24,10 @@ BLUE, ORANGE, GREY, INK = "#0072b2", "#d55e00", "#8a8a8a", "#222222"
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of so many inches, without pyplot's global state."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('figures need matplotlib: pip install "gapcut[plot]"') from error
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
+    matplotlib = needed("matplotlib.figure", "figures need", "plot")
+    needed("matplotlib.backends.backend_agg", "figures need", "plot")
+    figure: Figure = matplotlib.figure.Figure((width, height), layout="constrained", facecolor="white")
+    matplotlib.backends.backend_agg.FigureCanvasAgg(figure)
     return figure
 
 
@@ -109,7 +107,7 @@ def weights_figure(
     most: int = 6,
     title: str = "Pairwise weights",
 ) -> Figure:
-    """Heat maps of the pairwise weights, one an edge feature, the ``most`` strongest features first.
+    """Heat maps of the pairwise weights, one per edge feature, the ``most`` strongest features first.
 
     Rows are labels of an edge's tail, columns labels of its head. All maps share one colour scale; exact
     zeros stay blank.

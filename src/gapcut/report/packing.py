@@ -1,4 +1,4 @@
-"""Points as bytes in a page: 16 bits an axis, one byte a layer, gzip, base64."""
+"""Points as bytes in a page: 16 bits per axis, one byte per layer, gzip, base64."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _template(name: str) -> str:
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with each ``{{key}}`` replaced once; what is put in is not looked at again."""
+    """The template with each ``{{key}}`` replaced once; what is put in is not searched for keys."""
     parts = []
     for piece in template.split("{{"):
         key, closed, rest = piece.partition("}}")

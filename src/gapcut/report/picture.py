@@ -76,15 +76,34 @@ def draw_points(xyz: FloatArray, colours: AnyArray, width: int = 1500, most: flo
     margin = 1.06
     scale = min(width / spans[0], most * width / spans[1]) / margin
     height = max(64, min(int(most * width), round(margin * spans[1] * scale)))
-    column = np.rint((x - ends[0].mean()) * scale + width / 2).astype(np.int64)
-    row = np.rint(height / 2 - (y - ends[1].mean()) * scale).astype(np.int64)
+    across, down = (x - ends[0].mean()) * scale, (ends[1].mean() - y) * scale
+    at = np.column_stack([across + width / 2, down + height / 2]) + 0.5
+    return paint_points(at, -z, colours, (width, height), scale)
+
+
+def paint_points(
+    at: FloatArray,
+    depth: FloatArray,
+    colours: AnyArray,
+    size: tuple[int, int],
+    scale: float,
+    radius: int | None = None,
+) -> AnyArray:
+    """(H, W, 3) uint8 picture of points at pixels ``at`` (N, 2), right and down, nearer ones in front, on white.
+
+    ``depth`` (N,) metres away from the camera, ``scale`` pixels a metre, ``radius`` in pixels (default: so that points
+    in a plane close up).
+    """
+    width, height = size
+    column, row = np.floor(at).astype(np.int64).T
     inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
     flat = row[inside] * width + column[inside]
-    depth, owner = _nearest(flat, -z[inside], width * height)
-    depth, owner = _grown(depth.reshape(height, width), owner.reshape(height, width), _radius(depth, flat))
-    shown = colours[inside][np.maximum(owner, 0)].astype(np.float64)
-    light = _shading(depth, scale)
-    picture = np.where(owner[:, :, None] < 0, 255.0, shown * light[:, :, None])
+    near, owner = _nearest(flat, depth[inside], width * height)
+    radius = _radius(near, flat) if radius is None else radius
+    near, owner = _grown(near.reshape(height, width), owner.reshape(height, width), radius)
+    picture = np.full((height, width, 3), 255.0)
+    seen = owner >= 0
+    picture[seen] = colours[inside][owner[seen]] * _shading(near, scale)[seen][:, None]
     return np.asarray(np.rint(picture), dtype=np.uint8)
 
 

@@ -1,30 +1,40 @@
-"""Points by group: order, means, samples, squares, cubes. Counting, not sorting: time grows as the number of rows."""
+"""Points by group: order, means, samples, squares, cubes. Groups are counted, not sorted."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-from gapcut import _core
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 _FEW_CELLS = 1 << 20
 _BLOCK = 1 << 16
 _CHUNK = 500_000
+_REACH = 1_000_000  # voxels from the origin
 
 
 def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None) -> IntArray:
     """(N,) rows by ascending group in [0, n_groups), within a group by ascending value (not NaN), then by row.
 
-    The time is N log M, with M rows in the largest group. Raises ValueError for a group out of range.
+    Raises ValueError for a group out of range.
     """
-    ids = np.ascontiguousarray(groups, dtype=np.int64)
-    keys = None if values is None else np.ascontiguousarray(values, dtype=np.float64)
-    order: IntArray = _core.group_order(ids, keys, n_groups)
-    return order
+    ids, n = np.asarray(groups, dtype=np.int64), len(groups)
+    if values is not None and len(values) != n:
+        raise ValueError("there must be one value for each row, or none at all")
+    wrong = np.flatnonzero((ids < 0) | (ids >= n_groups))
+    if len(wrong):
+        raise ValueError(f"row {wrong[0]} is of group {ids[wrong[0]]}, but there are {n_groups} groups")
+    if values is not None and np.isnan(values).any():
+        raise ValueError(f"the value of row {int(np.argmax(np.isnan(values)))} is NaN")
+    rows = np.arange(n) if values is None else np.argsort(values, kind="stable")
+    # what becomes the rows of a sparse matrix is counted, not sorted
+    counted = sp.csr_array((np.ones(n, dtype=np.int8), (ids[rows], np.arange(n))), shape=(n_groups, n))
+    return np.asarray(rows[counted.indices], dtype=np.int64)
 
 
 def spread_sample(groups: IntArray, n_groups: int, most: int, rng: np.random.Generator) -> IntArray:
@@ -99,12 +109,38 @@ class Thinned:
     keeper: Int32Array
 
 
+def voxel_sample(xyz: FloatArray, size: float, seed: int) -> IntArray:
+    """One row per cube of ``size`` metres that holds points, ascending: the one whose number's hash is least.
+
+    The same for any order of the points' cubes. Raises ValueError for points that are not finite or too far away.
+    """
+    if not (size > 0.0 and math.isfinite(size)):
+        raise ValueError("the voxel size must be a finite number > 0")
+    cell = np.floor(xyz / size)
+    far = ~(np.abs(cell) < _REACH).all(axis=1)
+    if far.any():
+        raise ValueError(
+            f"point {int(np.argmax(far))} is not finite or more than a million voxels from the origin: "
+            "subtract an offset first"
+        )
+    key = (cell.astype(np.int64) + _REACH) @ (1 << np.array([42, 21, 0]))
+    order = np.argsort(_mixed(np.uint64(seed) ^ _mixed(np.arange(len(key), dtype=np.uint64))))
+    return np.sort(order[np.unique(key[order], return_index=True)[1]])
+
+
+def _mixed(x: AnyArray) -> AnyArray:
+    """SplitMix64 (Steele, Lea, Flood 2014)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
 def thin(xyz: FloatArray, size: float, n_threads: int = 1) -> Thinned:
     """One random point (always the same) of each cube of ``size`` metres."""
-    points = np.ascontiguousarray(xyz)
-    rows = np.sort(_core.voxel_sample(points, size, 0))
-    keeper = np.empty(len(points), dtype=np.int32)
-    tree = cKDTree(points[rows])
-    for i in range(0, len(points), _CHUNK):
-        keeper[i : i + _CHUNK] = tree.query(points[i : i + _CHUNK], k=1, workers=n_threads)[1]
+    rows = voxel_sample(xyz, size, 0)
+    keeper = np.empty(len(xyz), dtype=np.int32)
+    tree = cKDTree(xyz[rows])
+    for i in range(0, len(xyz), _CHUNK):
+        keeper[i : i + _CHUNK] = tree.query(xyz[i : i + _CHUNK], k=1, workers=n_threads)[1]
     return Thinned(rows, keeper)

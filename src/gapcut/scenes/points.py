@@ -31,15 +31,10 @@ class LocalShape:
     variances: Float32Array
 
     def towards(self, xyz: AnyArray, viewpoints: AnyArray) -> LocalShape:
-        """With normals turned to where the points were seen from: ``viewpoints`` (3,) or one a point (N, 3)."""
+        """With normals turned to where the points were seen from: ``viewpoints`` (3,) or one per point (N, 3)."""
         view = np.asarray(viewpoints, dtype=np.float64) - np.asarray(xyz, dtype=np.float64)
         away = np.einsum("ij,ij->i", view, self.normals) < 0.0
         return LocalShape(np.where(away[:, None], -self.normals, self.normals), self.axes, self.variances)
-
-    @property
-    def curvature(self) -> Float32Array:
-        """(N,) share of the least variance in the sum: 0 on planes, at most 1/3. 0 where undefined."""
-        return _quotient(self.variances[:, 2], self.variances.sum(axis=1))
 
     def features(self) -> Float32Array:
         """(N, 4) in [0, 1], 0 where undefined: ``SHAPE_NAMES``.

@@ -27,7 +27,6 @@ struct TrwsResult {
     int sweeps = 0;                       // most in one component, soft ones counted
     int soft_sweeps = 0;                  // in all components
     double half_sweep_entries = 0.0;      // table entries processed by half-sweeps
-    double half_sweep_seconds = 0.0;      // and the wall time of them
     bool stopped = false;                 // stop() turned true first
 };
 

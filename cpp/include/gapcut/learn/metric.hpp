@@ -15,8 +15,8 @@ namespace gapcut {
 class Metric {
   public:
     // theta splits the primal step between w and the multipliers d; primal_weight is s0. diagonal: columns move alone,
-    // for comparison.
-    Metric(const Problem& problem, double theta, double step, bool diagonal, int threads);
+    // for comparison. rows: see UnarySystem.
+    Metric(const Problem& problem, double theta, double step, bool diagonal, int threads, FloatRows rows);
 
     // Another s0, used from the next update() on.
     void set_primal_weight(double step);

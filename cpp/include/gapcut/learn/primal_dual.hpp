@@ -74,6 +74,7 @@ class PrimalDual {
     std::int64_t safe_since() const;  // iteration at which the monitor set damping = 1; -1 if never
     double primal_weight() const;     // current s0
     double residual() const;          // of the last iteration, in the metric
+    double operations() const;        // of an iteration with the pairs active now: instructions of AVX2, roughly
 
   private:
     struct State;

@@ -43,6 +43,11 @@ class Repair {
     std::vector<float> run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
                            const StopTest& stop = {});
 
+    // Of the last run, in the unit of PrimalDual::operations(), for any number of threads; and what a run from z is
+    // expected to take.
+    double operations() const { return operations_; }
+    double expected_operations(std::span<const float> z) const;
+
   private:
     struct Slope {
         double gradient = 0.0, curvature = 0.0;
@@ -62,16 +67,18 @@ class Repair {
     RepairLevels sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const;
     template <bool Up>
     void collect(std::int64_t node, double here, Direction& s, std::vector<double>& scratch) const;
-    void prepare(std::int64_t coordinate, Directions& s, std::vector<double>& scratch) const;
+    void prepare(std::int64_t node, double here, Directions& s, std::vector<double>& scratch) const;
     template <bool Up>
     Slope slope(std::int64_t node, int label, double score, Direction& s);
-    bool can_gain(std::int64_t coordinate, Directions& s, std::vector<double>& scratch);
+    bool can_gain(std::int64_t coordinate, Directions& s);
     // Both return the gain that the model predicts.
     double improve(std::int64_t coordinate, Directions& s);
     double move(std::int64_t coordinate, const Slope& slope, double limit, Direction& s);
     void improve_batch(std::span<const Group> nodes, double min_gain, Workers& workers,
                        std::vector<std::int64_t>& again);
     std::size_t batch_size() const;
+    double collect_operations(std::int64_t node) const;
+    double step_operations() const;
     repair::Blocks blocks() const;
     repair::Weights weights();
     double node_score(std::int64_t node, int label) const;
@@ -85,10 +92,11 @@ class Repair {
     std::vector<double> node_square_;           // |phi_u|^2
     std::vector<double> z_, raw_, w_;           // labels, W, clamp(W)
     std::vector<Directions> directions_;        // of a batch
+    std::vector<std::size_t> shared_;           // index of the directions that a coordinate of a batch uses
     std::vector<std::vector<double>> scratch_;  // of a thread, for prepare()
     std::vector<std::int64_t> moved_;           // the last batch in which a node moved
     std::int64_t batch_ = 0;
-    double c_ = 0.0;
+    double c_ = 0.0, operations_ = 0.0;
 };
 
 }  // namespace gapcut

@@ -24,7 +24,6 @@ struct PlaneSet {
 struct QPOptions {
     double tolerance = 1e-9;  // stop when gap <= tolerance * primal value
     std::int64_t max_iterations = 1000;
-    std::uint64_t seed = 0;  // order of coordinates; the coordinate method only
 };
 
 // value = D(alpha), gap = primal value at weights - value >= 0 up to rounding, weights = clamp(sum alpha_t h_t):
@@ -40,10 +39,5 @@ struct QPSolution {
 // Ends early, with an honest gap, when rounding forbids further ascent. Throws Interrupted if stop() turns true.
 QPSolution solve_newton(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
                         const QPOptions& options, const StopTest& stop = {});
-
-// Dual coordinate descent in the manner of Ramanan (2013): one alpha at a time with w clipped after every step; a step
-// that would break sum a <= C takes its mass from the worst active plane. An iteration is a sweep over the planes.
-QPSolution solve_coordinate(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
-                            const QPOptions& options, const StopTest& stop = {});
 
 }  // namespace gapcut

@@ -34,8 +34,7 @@ def read(data: bytes, path: Path, energy: Energy) -> dict[int, int]:
 
 
 def observe(energy: Energy, known: dict[int, int]) -> Energy:
-    """The same energy with all other labels of the known nodes forbidden; nodes and labels keep their
-    numbers."""
+    """The same energy with all other labels of the known nodes forbidden; nodes and labels keep their numbers."""
     unaries = [energy.unary(u) for u in range(energy.n_nodes)]
     for node, label in known.items():
         only = np.full(len(unaries[node]), np.inf)

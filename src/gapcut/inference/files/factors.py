@@ -40,8 +40,7 @@ class FactorGraph:
         self._take(sum(self.n_labels), "the nodes")
 
     def shape(self, scope: Sequence[int]) -> tuple[int, ...]:
-        """Shape of a table over ``scope``; to be asked before a table is made, since it keeps count of
-        memory."""
+        """Shape of a table over ``scope``; to be asked before a table is made, since it keeps count of memory."""
         for u in scope:
             if not 0 <= u < len(self.n_labels):
                 last = len(self.n_labels) - 1
@@ -82,8 +81,7 @@ class FactorGraph:
                 self.factors[i] = Factor(factor.scope, np.where(hard, np.inf, factor.table))
 
     def energy(self) -> Energy:
-        """Constants go to node 0, terms of one node to its unaries; the rest in order, as edges and
-        cliques."""
+        """Constants go to node 0, terms of one node to its unaries; the rest in order, as edges and cliques."""
         unaries = [np.zeros(count) for count in self.n_labels]
         pairs = [f for f in self.factors if len(f.scope) == 2]
         for factor in self.factors:

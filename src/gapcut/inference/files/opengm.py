@@ -1,18 +1,16 @@
 """HDF5 files of OpenGM 2, for models whose operator adds (the file does not say).
 
-Layout, one group per model: ``header`` = version 2, 0, number of variables, of factors, of function types,
-then (type id, number of functions) for each type, then the value type (0 float, 1 double, 2 unsigned,
-3 integer); ``numbers-of-states``; for each type a group ``function-id-<id>`` with ``indices`` and ``values``
-of all its functions in a row; ``factors`` = for each (function, position of its type in the header, number of
-variables, variables).
+Layout, one group per model: ``header`` = version 2, 0, number of variables, of factors, of function types, then (type
+id, number of functions) for each type, then the value type (0 float, 1 double, 2 unsigned, 3 integer);
+``numbers-of-states``; for each type a group ``function-id-<id>`` with ``indices`` and ``values`` of all its functions
+in a row; ``factors`` = for each (function, position of its type in the header, number of variables, variables).
 
-Tables run with the first variable fastest (OpenGM's ``LastMajorOrder``). Read are explicit (16000), sparse
-(16001) and Potts functions (16006); written are explicit ones, equal tables once.
+Tables run with the first variable fastest (OpenGM's ``LastMajorOrder``). Read are explicit (16000), sparse (16001) and
+Potts functions (16006); written are explicit ones, equal tables once.
 """
 
 from __future__ import annotations
 
-import importlib
 import io
 import math
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
 from gapcut.inference.energy import Energy
 from gapcut.inference.files.errors import BadFactor, EnergyFileError
 from gapcut.inference.files.factors import MOST_ENTRIES, Factor, FactorGraph, factors_of
@@ -63,10 +62,7 @@ def read(data: bytes, path: Path) -> Energy:
 
 
 def _h5py() -> Any:
-    try:
-        return importlib.import_module("h5py")
-    except ImportError:
-        raise ImportError('OpenGM files need h5py: pip install "gapcut[hdf5]"') from None
+    return needed("h5py", "OpenGM files need", "hdf5")
 
 
 def _group(h5py: Any, file: Any) -> Any:

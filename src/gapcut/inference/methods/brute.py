@@ -37,8 +37,7 @@ def brute(energy: Energy, clock: Deadline) -> Found:
 
 
 def _all_energies(energy: Energy, clock: Deadline) -> tuple[FloatArray, FloatArray, bool]:
-    """(labelings,) energies and sums of magnitudes of their terms, last node fastest; whether time ran
-    out."""
+    """(labelings,) energies and sums of magnitudes of their terms, last node fastest; whether time ran out."""
     totals, magnitudes = np.zeros(1), np.zeros(1)
     counts = energy.n_labels
     terms_at = _terms_by_last_node(energy)
@@ -58,8 +57,7 @@ def _all_energies(energy: Energy, clock: Deadline) -> tuple[FloatArray, FloatArr
 
 
 def _terms_by_last_node(energy: Energy) -> list[list[tuple[IntArray, FloatArray]]]:
-    """For every node the edges and cliques of which it is the last: their ascending nodes, the table so
-    turned."""
+    """For every node the edges and cliques of which it is the last: their ascending nodes, the table so turned."""
     terms_at: list[list[tuple[IntArray, FloatArray]]] = [[] for _ in range(energy.n_nodes)]
     terms = [(energy.edges[e], energy.table(e)) for e in range(energy.n_edges)]
     terms += [energy.clique(c) for c in range(energy.n_cliques)]

@@ -11,7 +11,7 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.external import run_child
 from gapcut.inference.methods.parts import Known, solve_parts
 from gapcut.inference.packing import lower_sum
-from gapcut.inference.shifted import Integers, integers, shifted
+from gapcut.inference.shifted import integers, shifted
 from gapcut.inference.solution import Found
 
 
@@ -53,8 +53,4 @@ def toulbar2(
     if labels is None and known.value == np.inf:  # nothing costs less than any allowed labeling would
         return known.better(energy, None, np.inf), False
     least = top if labels is None else costs.cost(labels, counts)
-    return known.better(energy, labels, _bound(terms.offset, costs, least)), False
-
-
-def _bound(offset: float, costs: Integers, cost: int) -> float:
-    return lower_sum(np.array([offset, cost / costs.scale]))
+    return known.better(energy, labels, lower_sum(np.array([terms.offset, least / costs.scale]))), False

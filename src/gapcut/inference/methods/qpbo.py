@@ -32,7 +32,8 @@ def qpbo(
     labels, stopped = improve(energy, clock, energy.native.unary_labels() if start is None else start)
     dual = persistency(energy, start=labels, time_left=clock.left)
     bound = max(dual.bound, energy.native.independent_bound())
-    labels = _better(energy, labels, np.where(dual.labelled, dual.values, labels).astype(np.int32))
+    proven = np.where(dual.labelled, dual.values, labels).astype(np.int32)
+    labels = proven if energy.energy(proven) <= energy.energy(labels) else labels
     stopped = stopped or dual.stopped
     if bound < np.inf and not dual.labelled.all() and not stopped:
         labels, stopped = _let_loose(energy, clock, labels, dual, bound, improve_rounds, random_state)
@@ -47,10 +48,6 @@ def _refuse_many_labels(energy: Energy) -> None:
             f"method 'qpbo' takes at most two labels a node, but node {u} has {energy.n_labels[u]}: "
             "use method='expansion'"
         )
-
-
-def _better(energy: Energy, a: Int32Array, b: Int32Array) -> Int32Array:
-    return b if energy.energy(b) <= energy.energy(a) else a
 
 
 def _let_loose(

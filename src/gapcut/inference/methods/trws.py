@@ -29,12 +29,11 @@ def trws(
 ) -> Found:
     """Sweep every component until its gap is closed, or ``max_sweeps``, or it stalls.
 
-    ``tolerance``: closed when energy - bound <= tolerance * sum of the magnitudes of the labeling's terms.
-    Stalled: in ``patience`` sweeps neither the bound nor the energy gained ``least_progress`` of the gap
-    left. ``order`` of the nodes: ``"breadth-first"`` or ``"index"``. Forests of edges are solved exactly.
-    ``escape``: components that stall with an open gap get sweeps with soft minima at falling temperatures, then
-    sharp ones again, which bring the bound to within about 0.05 % of the linear program's; bounds come from sharp
-    sweeps alone, and ``max_sweeps`` counts both.
+    ``tolerance``: closed when energy - bound <= tolerance * sum of the magnitudes of the labeling's terms. Stalled: in
+    ``patience`` sweeps neither the bound nor the energy gained ``least_progress`` of the gap left. ``order`` of the
+    nodes: ``"breadth-first"`` or ``"index"``. Forests of edges are solved exactly. ``escape``: components that stall
+    with an open gap get sweeps with soft minima at falling temperatures, then sharp ones again, which bring the bound
+    to within about 0.05 % of the linear program's; bounds come from sharp sweeps alone, and ``max_sweeps`` counts both.
     Energies with cliques are treated by SRMP, without escapes, at most at the bound of the relaxation with clique
     marginals that agree on every node.
     """

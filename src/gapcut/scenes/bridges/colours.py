@@ -1,4 +1,4 @@
-"""One colour a class, 0..255, the same in pictures, pages and files.
+"""One colour per class, 0..255, the same in pictures, pages and files.
 
 Chosen so that readers with deutan or protan vision tell any two apart (least CIELAB distance 15, simulated after
 Machado et al. 2009).

@@ -1,16 +1,16 @@
-"""Bridges as GLB (one node a part, one material a class) and as PLY (one mesh, part and class at every face)."""
+"""Bridges as GLB (one node per part, one material per class) and as PLY (one mesh, part and class at every face)."""
 
 from __future__ import annotations
 
-import json
-import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
+from gapcut.files import write_bytes
 from gapcut.scenes.bridges.colours import COLOURS
-from gapcut.scenes.bridges.model import CLASSES, TERRAIN, Bridge, Mesh, concatenate
+from gapcut.scenes.bridges.model import CLASSES, TERRAIN, Bridge, concatenate
 
 
 def write_ply(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
@@ -41,68 +41,30 @@ def write_ply(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
         "end_header\n",
     ]
     body = mesh.vertices.astype("<f8").tobytes() + rows.tobytes()
-    Path(path).write_bytes("\n".join(header).encode("ascii") + body)
+    write_bytes(Path(path), "\n".join(header).encode("ascii") + body)
 
 
 def write_glb(bridge: Bridge, path: str | Path, terrain: bool = True) -> None:
     """Binary glTF 2.0, y up as the format wants; ``extras`` of every node hold ``part`` and ``class``.
 
-    Coordinates are float32: bridges lie near the origin, where that is exact to 0.1 mm.
+    Coordinates are float32: bridges lie near the origin, where that is exact to 0.1 mm. Raises ImportError without
+    trimesh.
     """
+    trimesh = needed("trimesh", "GLB files need", "scenes")
+    paint = {name: _material(trimesh.visual, name) for name in (*CLASSES, TERRAIN)}
     solids = [(part.mesh, part.label, f"{part.id:04d} {part.name}", part.id) for part in bridge.parts]
     if terrain and bridge.terrain.n_faces:
         solids.append((bridge.terrain, TERRAIN, TERRAIN, -1))
-    names = [*CLASSES, TERRAIN]
-    document: dict[str, Any] = {
-        "asset": {"version": "2.0", "generator": "gapcut"},
-        "scene": 0,
-        "scenes": [{"nodes": [len(solids)], "name": bridge.name}],
-        "nodes": [],
-        "meshes": [],
-        "accessors": [],
-        "bufferViews": [],
-        "materials": [_material(name) for name in names],
-    }
-    blob = bytearray()
-    for i, (mesh, label, name, number) in enumerate(solids):
-        _append_mesh(document, blob, mesh, names.index(label))
-        document["nodes"].append({"mesh": i, "name": name, "extras": {"part": number, "class": label}})
-    turn = {
-        "name": bridge.name,
-        "children": list(range(len(solids))),
-        "rotation": [-(0.5**0.5), 0, 0, 0.5**0.5],
-    }
-    document["nodes"].append(turn)
-    document["buffers"] = [{"byteLength": len(blob)}]
-    text = json.dumps(document, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 4)
-    blob += b"\0" * (-len(blob) % 4)
-    head = struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len(blob))
-    chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(blob), 0x004E4942)
-    Path(path).write_bytes(head + chunks + bytes(blob))
+    y_up = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
+    scene = trimesh.Scene(base_frame=bridge.name)
+    for mesh, label, name, number in solids:
+        solid = trimesh.Trimesh(mesh.vertices, mesh.faces, visual=paint[label], process=False)
+        scene.add_geometry(solid, name, name, transform=y_up, metadata={"part": number, "class": label})
+    write_bytes(Path(path), scene.export(file_type="glb"))
 
 
-def _material(name: str) -> dict[str, Any]:
+def _material(visual: Any, name: str) -> Any:
     colour = [round((c / 255) ** 2.2, 4) for c in COLOURS[name]]
     shading = {"baseColorFactor": [*colour, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}
-    return {"name": name, "pbrMetallicRoughness": shading, "doubleSided": name == TERRAIN}
-
-
-def _append_mesh(document: dict[str, Any], blob: bytearray, mesh: Mesh, material: int) -> None:
-    """Add positions and indices of a mesh to the buffer, and what describes them to the document."""
-    vertices = mesh.vertices.astype("<f4")
-    views, accessors = document["bufferViews"], document["accessors"]
-    first = len(accessors)
-    for data, kind, component, target in (
-        (vertices, "VEC3", 5126, 34962),
-        (mesh.faces.astype("<u4").reshape(-1), "SCALAR", 5125, 34963),
-    ):
-        raw = data.tobytes()
-        views.append({"buffer": 0, "byteOffset": len(blob), "byteLength": len(raw), "target": target})
-        accessors.append(
-            {"bufferView": len(views) - 1, "componentType": component, "count": len(data), "type": kind}
-        )
-        blob += raw
-    accessors[first] |= {"min": vertices.min(axis=0).tolist(), "max": vertices.max(axis=0).tolist()}
-    primitive = {"attributes": {"POSITION": first}, "indices": first + 1, "material": material}
-    document["meshes"].append({"primitives": [primitive]})
+    material = visual.material.PBRMaterial(name, **shading, doubleSided=name == TERRAIN)
+    return visual.TextureVisuals(material=material)

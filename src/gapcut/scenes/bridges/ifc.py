@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
+from gapcut.files import write_bytes
 from gapcut.scenes.bridges.ifc_map import BRIDGE_TYPES, EXPORT, KEPT_IN_ABUTMENT, class_of, entity
 from gapcut.scenes.bridges.model import CLASSES, TERRAIN, Bridge, Mesh, Part, concatenate
 
@@ -33,20 +35,15 @@ class IfcBridge:
 
 
 def _ifcopenshell() -> Any:
-    try:
-        import ifcopenshell
-        import ifcopenshell.geom
-    except ImportError as error:
-        raise ImportError('IFC files need ifcopenshell: pip install "gapcut[scenes]"') from error
-    return ifcopenshell
+    return needed("ifcopenshell.geom", "IFC files need", "scenes")
 
 
 def write_ifc(bridge: Bridge, path: str | Path) -> None:
-    """Write IFC4X3: IfcProject, IfcSite, IfcBridge, an IfcBridgePart a zone, one element a part (triangulated,
+    """Write IFC4X3: IfcProject, IfcSite, IfcBridge, an IfcBridgePart per zone, one element per part (triangulated,
     closed), the terrain as IfcGeographicElement. Equal bridges give equal global ids."""
     writer = _Writer(_ifcopenshell(), bridge)
     writer.write()
-    writer.file.write(str(path))
+    write_bytes(Path(path), writer.file.to_string().encode())
 
 
 class _Writer:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
 from gapcut.typing import FloatArray, IntArray
 
 CLASSES: tuple[str, ...] = (
@@ -65,14 +66,12 @@ class Mesh:
         a, b, c = np.moveaxis(self.triangles, 1, 0)
         return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
 
-    @cached_property
-    def is_watertight(self) -> bool:
-        """Whether every directed edge is met by exactly one reversed edge (closed and consistently wound)."""
-        edges = self.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-        n = len(self.vertices)
-        there = np.sort(edges[:, 0] * n + edges[:, 1])
-        back = np.sort(edges[:, 1] * n + edges[:, 0])
-        return bool(np.all(np.diff(there) > 0) and np.array_equal(there, back))
+    def for_rays(self, what: str) -> Any:
+        """The faces as a scene of embree; raises ImportError where embreex is missing, which ``what`` needs."""
+        embreex = needed("embreex.mesh_construction", what, "scenes")
+        scene = embreex.rtcore_scene.EmbreeScene()
+        embreex.mesh_construction.TriangleMesh(scene, np.ascontiguousarray(self.triangles, dtype=np.float32))
+        return scene
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Pictures of bridges by ray casting: sun with shadows, sky light, one colour a class (extra ``scenes``)."""
+"""Pictures of bridges by ray casting: sun with shadows, sky light, one colour per class (extra ``scenes``)."""
 
 from __future__ import annotations
 
@@ -32,23 +32,12 @@ def render(
     paint = np.array([COLOURS[name] for name in CLASSES], dtype=np.float64)[bridge.labels]
     paint = np.concatenate([paint, [COLOURS["terrain"]]]) / 255.0
     faces = np.concatenate([bridge.face_parts, np.full(ground.n_faces, bridge.n_parts)])
-    scene = _scene(mesh.triangles)
+    scene = mesh.for_rays("pictures of bridges need")
     wide = (size[0] * samples, size[1] * samples)
     camera = Camera.at(bridge, wide, azimuth, elevation)
     image = _shade(scene, mesh.triangles, paint[faces], camera.position, camera.rays())
     image = image.reshape(size[1], samples, size[0], samples, 3).mean(axis=(1, 3))
     return np.asarray(np.clip(image, 0, 1) ** (1 / 1.15) * 255, dtype=np.int64)
-
-
-def _scene(triangles: FloatArray) -> Any:
-    try:
-        from embreex import rtcore_scene
-        from embreex.mesh_construction import TriangleMesh
-    except ImportError as error:
-        raise ImportError('pictures of bridges need embreex: pip install "gapcut[scenes]"') from error
-    scene = rtcore_scene.EmbreeScene()
-    TriangleMesh(scene, triangles.astype(np.float32))
-    return scene
 
 
 @dataclass(frozen=True, eq=False)

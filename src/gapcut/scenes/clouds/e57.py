@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.extras import needed
 from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.names import canonical
 from gapcut.scenes.clouds.table import Table
@@ -23,10 +24,7 @@ _CARTESIAN = ("cartesianX", "cartesianY", "cartesianZ")
 
 def read(path: Path) -> Table:
     """Columns of all scans. What libE57Format raises on a damaged file passes through."""
-    try:
-        import pye57
-    except ImportError as error:
-        raise ImportError('E57 files need pye57: pip install "gapcut[scenes]"') from error
+    pye57 = needed("pye57", "E57 files need", "scenes")
     with pye57.E57(str(path)) as file:
         count = int(file.scan_count)
         scans = [_scan(pye57, file, i) for i in range(count)]

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from gapcut.extras import needed
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.names import COLOURS, MEANING, from_json, plain_name, to_json
@@ -43,11 +44,7 @@ _LONGEST_NAME = 32
 
 
 def _laspy() -> Any:
-    try:
-        import laspy
-    except ImportError as error:
-        raise ImportError('LAS and LAZ files need laspy: pip install "gapcut[scenes]"') from error
-    return laspy
+    return needed("laspy", "LAS and LAZ files need", "scenes")
 
 
 def read(path: Path) -> Table:

@@ -1,13 +1,15 @@
-"""Tables of numbers as lines of text."""
+"""Tables of numbers as lines of text, and rows of points that a header announces."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import IO
 
 import numpy as np
 
+from gapcut.scenes.clouds.errors import CloudError
 from gapcut.typing import AnyArray, FloatArray
 
 _ROWS_AT_ONCE = 100_000
@@ -32,10 +34,28 @@ def read_rows(lines: Iterator[str], delimiter: str | None = None, most: int | No
     return rows
 
 
+def text_points(file: IO[bytes], count: int, width: int) -> FloatArray:
+    """(count, width) numbers, a line per point. Raises CloudError where there are others."""
+    rows = read_rows((line.decode("utf-8", errors="replace") for line in file), most=count)
+    if len(rows) != count:
+        raise CloudError(f"holds {len(rows):,} of {count:,} points: the file was cut short")
+    if count and rows.shape[1] != width:
+        raise CloudError(f"has {rows.shape[1]} numbers a point, but names {width}")
+    return rows.reshape(count, width)
+
+
+def binary_points(file: IO[bytes], dtype: np.dtype[np.void], count: int) -> AnyArray:
+    """(count,) records from here on. Raises CloudError where the file ends before."""
+    room = max(0, os.fstat(file.fileno()).st_size - file.tell()) // dtype.itemsize
+    if room < count:
+        raise CloudError(f"holds {room:,} of {count:,} points: the file was cut short")
+    return np.fromfile(file, dtype=dtype, count=count)
+
+
 def write_rows(
     file: IO[bytes], columns: Sequence[AnyArray], formats: Sequence[str], separator: str = " "
 ) -> None:
-    """One line a point; ``formats`` are printf formats, one a column."""
+    """One line per point; ``formats`` are printf formats, one per column."""
     line = separator.join(formats)
     for start in range(0, len(columns[0]), _ROWS_AT_ONCE):
         rows = zip(*(column[start : start + _ROWS_AT_ONCE].tolist() for column in columns), strict=True)

@@ -18,7 +18,7 @@ _WIDE = {"xyz": COORDINATES, "colour": COLOURS, "color": COLOURS, "rgb": COLOURS
 
 
 def read(path: Path) -> Table:
-    """Columns of the arrays, which must all have one row a point. Raises CloudError."""
+    """Columns of the arrays, which must all have one row per point. Raises CloudError."""
     try:
         arrays = read_arrays(path)
     except GraphFileError as error:

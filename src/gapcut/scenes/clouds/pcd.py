@@ -16,7 +16,7 @@ import numpy as np
 from gapcut.scenes.clouds import lzf
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.lines import read_rows
+from gapcut.scenes.clouds.lines import binary_points, text_points
 from gapcut.scenes.clouds.names import COLOURS, from_json, to_json
 from gapcut.scenes.clouds.table import Table, packed_rows, to_columns
 from gapcut.typing import AnyArray
@@ -50,13 +50,13 @@ def read(path: Path) -> Table:
     """Columns of a PCD file; padding (fields named ``_``) left out. Raises CloudError."""
     with path.open("rb") as file:
         header = _header(file)
-        room = path.stat().st_size - file.tell()
         if header.data == "ascii":
             parts = _ascii(file, header)
         elif header.data == "binary":
-            parts = _binary(file, header, room)
+            rows = binary_points(file, header.dtype, header.points)
+            parts = [rows[f"{i}"] for i in range(len(header.fields))]
         elif header.data == "binary_compressed":
-            parts = _compressed(file, header, room)
+            parts = _compressed(file, header, path.stat().st_size - file.tell())
         else:
             raise CloudError(f"has PCD data {header.data!r}: expected ascii, binary or binary_compressed")
     columns: dict[str, AnyArray] = {}
@@ -114,31 +114,15 @@ def _kind(letter: str, size: int) -> str:
 
 
 def _ascii(file: IO[bytes], header: _Header) -> list[AnyArray]:
-    lines = (line.decode("utf-8", errors="replace") for line in file)
-    rows = read_rows(lines, most=header.points)
-    width = sum(f.count for f in header.fields)
-    if len(rows) != header.points:
-        raise CloudError(f"holds {len(rows):,} of {header.points:,} points: the file was cut short")
-    if len(rows) and rows.shape[1] != width:
-        raise CloudError(f"has {rows.shape[1]} numbers a point, but names {width}")
+    rows = text_points(file, header.points, sum(f.count for f in header.fields))
     parts, at = [], 0
     for f in header.fields:
-        values = rows.reshape(len(rows), -1)[:, at : at + f.count]
+        values = rows[:, at : at + f.count]
         keep = f.name in ("x", "y", "z")
         with np.errstate(over="ignore", invalid="ignore"):
             parts.append(values if keep else values.astype(f.kind))
         at += f.count
     return parts
-
-
-def _binary(file: IO[bytes], header: _Header, room: int) -> list[AnyArray]:
-    dtype = header.dtype
-    if room < header.points * dtype.itemsize:
-        raise CloudError(
-            f"holds {room // dtype.itemsize:,} of {header.points:,} points: the file was cut short"
-        )
-    rows = np.fromfile(file, dtype=dtype, count=header.points)
-    return [rows[f"{i}"] for i in range(len(header.fields))]
 
 
 def _compressed(file: IO[bytes], header: _Header, room: int) -> list[AnyArray]:

@@ -7,6 +7,7 @@ Written: coordinates as ``double``, colours ``uchar``, labels and segments ``int
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.lines import number_format, read_rows, write_rows
+from gapcut.scenes.clouds.lines import binary_points, number_format, text_points, write_rows
 from gapcut.scenes.clouds.names import from_json, to_json
 from gapcut.scenes.clouds.table import Table, packed_rows, to_columns
 from gapcut.typing import AnyArray
@@ -61,7 +62,7 @@ def read(path: Path) -> Table:
         if element.has_list:
             raise CloudError("has a list among the properties of a vertex: only scalar properties are read")
         binary = header.order != ""
-        columns = _binary(file, header, before, element, path) if binary else _ascii(file, before, element)
+        columns = _binary(file, header, before, element) if binary else _ascii(file, before, element)
     return Table(columns, *from_json(header.said or "{}"))
 
 
@@ -105,17 +106,9 @@ def _add_property(element: _Element, name: str, code: str) -> None:
 
 
 def _ascii(file: IO[bytes], before: list[_Element], vertex: _Element) -> dict[str, AnyArray]:
-    lines = (line.decode("utf-8", errors="replace") for line in file)
-    for _ in range(sum(element.count for element in before)):
-        if next(lines, None) is None:
-            break
-    values = read_rows(lines, most=vertex.count)
-    if len(values) != vertex.count:
-        raise CloudError(f"holds {len(values):,} of {vertex.count:,} points: the file was cut short")
-    if len(values) and values.shape[1] != len(vertex.properties):
-        raise CloudError(
-            f"has {values.shape[1]} numbers a point, but names {len(vertex.properties)} properties"
-        )
+    for _ in islice(file, sum(element.count for element in before)):
+        pass
+    values = text_points(file, vertex.count, len(vertex.properties))
     return {
         name: _typed(values[:, i], code, name)
         for i, (name, code) in enumerate(vertex.properties)
@@ -134,7 +127,7 @@ def _typed(values: AnyArray, code: str, name: str) -> AnyArray:
 
 
 def _binary(
-    file: IO[bytes], header: _Header, before: list[_Element], vertex: _Element, path: Path
+    file: IO[bytes], header: _Header, before: list[_Element], vertex: _Element
 ) -> dict[str, AnyArray]:
     for element in before:
         if element.has_list and element.count:
@@ -142,13 +135,9 @@ def _binary(
                 f"has lists ({element.name}) before the vertices: only files with vertices first are read"
             )
         file.seek(element.count * element.dtype(header.order).itemsize, 1)
-    dtype = vertex.dtype(header.order)
     if not vertex.properties:
         raise CloudError("has vertices without properties")
-    room = max(0, path.stat().st_size - file.tell()) // dtype.itemsize
-    if room < vertex.count:
-        raise CloudError(f"holds {room:,} of {vertex.count:,} points: the file was cut short")
-    rows = np.fromfile(file, dtype=dtype, count=vertex.count)
+    rows = binary_points(file, vertex.dtype(header.order), vertex.count)
     return {name: rows[name].astype(rows[name].dtype.newbyteorder("=")) for name, _ in vertex.properties}
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gapcut.data import Graph
+from gapcut.extras import needed
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
 from gapcut.typing import AnyArray, FloatArray, IntArray
@@ -42,10 +43,7 @@ def read_superpoint_cloud(path: str | PathLike[str], level: int = 1) -> PointClo
 
 
 def _guarded(path: str | PathLike[str], read: Callable[[Any], T]) -> T:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError('superpoint files need h5py: pip install "gapcut[scenes]"') from error
+    h5py = needed("h5py", "superpoint files need", "scenes")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:

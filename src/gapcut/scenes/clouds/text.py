@@ -1,4 +1,4 @@
-"""XYZ text: one line a point, numbers between blanks, tabs, commas or semicolons.
+"""XYZ text: one line per point, numbers between blanks, tabs, commas or semicolons.
 
 The header names the columns: ``# x y z label``, ``//X Y Z`` (CloudCompare) or ``x,y,z,label``. Without a header 3
 columns are x y z, 4 add intensity, 6 red green blue (0 to 255, else nx ny nz), 7 intensity and colour. A line with
@@ -129,7 +129,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def write(file: IO[bytes], cloud: PointCloud, separator: str = " ") -> None:
-    """A header line ``# x y z ...`` (without ``#`` between commas), then one line a point, coordinates to 1e-6."""
+    """A header line ``# x y z ...`` (without ``#`` between commas), then one line per point, coordinates to 1e-6."""
     columns = to_columns(cloud)
     said = to_json(cloud.label_names, cloud.crs)
     names = separator.join(columns)

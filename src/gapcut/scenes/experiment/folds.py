@@ -21,7 +21,7 @@ from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import digest, kept
 from gapcut.scenes.labelling.forest import grow_forest, out_of_fold
 from gapcut.scenes.labelling.training import learn_weights, scan_graphs
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 Say = Callable[[str], None]
 _LAYOUT = 1
@@ -50,7 +50,7 @@ class FoldResult:
     node_only: Scores
     forest_only: Scores
     model: Machine
-    solutions: list[Solution]
+    solutions: list[Solution[AnyArray]]
     train_seconds: float
     train_cpu_seconds: float
     test_seconds: float

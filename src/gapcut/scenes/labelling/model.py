@@ -37,7 +37,7 @@ class LabelledScan:
     labels: IntArray
     confidence: Float32Array
     segments: Int32Array
-    solution: Solution
+    solution: Solution[IntArray]
     n_segments: int
     n_edges: int
     n_kept: int

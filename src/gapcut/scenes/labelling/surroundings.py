@@ -6,8 +6,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt, grey_opening
 from scipy.spatial import cKDTree
 
-from gapcut import _core
-from gapcut.scenes.groups import group_order, squares
+from gapcut.scenes.groups import group_order, squares, voxel_sample
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.points import local_shape
 from gapcut.scenes.shot import Float32Array, shot
@@ -36,7 +35,7 @@ def shapes_at_scale(
     (l1 - l2) / l1, planarity (l2 - l3) / l1, verticality 1 - abs(n_z), uprightness abs(a_z), height range max z - min z
     (m), height in range (z - min z) / (max z - min z + size), reach: mean distance (m).
     """
-    kept = xyz[np.sort(_core.voxel_sample(np.ascontiguousarray(xyz), size, 0))]
+    kept = xyz[voxel_sample(xyz, size, 0)]
     tree, k = cKDTree(kept), min(neighbours, len(kept))
     out = np.empty((len(at), len(SCALE_FEATURES)), dtype=np.float32)
     for i in range(0, len(at), _CHUNK):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class RayScene:
         self.part_of_face: IntArray = np.repeat(np.array([*ids, GROUND], dtype=np.int64), faces)
         normals = np.cross(*np.moveaxis(np.diff(mesh.triangles, axis=1), 1, 0))
         self.normals: FloatArray = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
-        self._scene = _embree(mesh.triangles)
+        self._scene = mesh.for_rays("the virtual scanner needs")
 
     def cast(self, origins: FloatArray, directions: FloatArray) -> Hits:
         """First hits of rays from ``origins`` (3,) or (n, 3) along unit ``directions`` (n, 3)."""
@@ -66,14 +65,3 @@ class RayScene:
         distance[seen] = found["tfar"][seen]
         slope[seen] = np.einsum("ij,ij->i", self.normals[face[seen]], directions[seen])
         return Hits(part, distance, np.abs(slope), slope < 0)
-
-
-def _embree(triangles: FloatArray) -> Any:
-    try:
-        from embreex import rtcore_scene
-        from embreex.mesh_construction import TriangleMesh
-    except ImportError as error:
-        raise ImportError('the virtual scanner needs embreex: pip install "gapcut[scenes]"') from error
-    scene = rtcore_scene.EmbreeScene()
-    TriangleMesh(scene, np.ascontiguousarray(triangles, dtype=np.float32))
-    return scene

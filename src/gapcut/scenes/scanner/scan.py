@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from gapcut import _core
 from gapcut.scenes.bridges.model import CLASSES, Bridge
+from gapcut.scenes.groups import voxel_sample
 from gapcut.scenes.scanner.beam import Returns, scan_station
 from gapcut.scenes.scanner.rays import GROUND, RayScene
 from gapcut.scenes.scanner.settings import ScannerSettings
@@ -22,7 +22,7 @@ _CELL = 1.0  # metres: raster of the structure's outline as seen from above
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Points of all stations in one frame, thinned to one a voxel.
+    """Points of all stations in one frame, thinned to one per voxel.
 
     ``xyz`` (N, 3) m; ``part`` (N,) true part id, -1 for terrain; ``label`` (N,) index in ``CLASSES``, -1 for terrain;
     ``station`` (N,) row of ``stations`` (S, 3), the instrument centres as registered; ``intensity`` (N,) of about 0 to
@@ -85,7 +85,7 @@ def scan_bridge(
     for i, child in enumerate(survey.spawn(len(centres))):
         rng = np.random.default_rng(child)
         sweep = scan_station(scene, centres[i], shine, s, rng)
-        piece = _join([outline.keep(_thin(r, first, s, thin)) for r in sweep])
+        piece = _join([outline.keep(r[_thin_rows(r, first, s, thin)]) for r in sweep])
         pose = _pose(centres[i], s, rng)
         pieces.append(Returns(pose(piece.xyz), piece.part, piece.intensity))
         poses.append(pose(centres[i][None])[0])
@@ -168,17 +168,13 @@ def _join(pieces: list[Returns]) -> Returns:
     return Returns(*(np.concatenate([getattr(p, f) for p in pieces]) for f in Returns.__dataclass_fields__))
 
 
-def _thin(r: Returns, voxel: float, s: ScannerSettings, seed: int) -> Returns:
-    """One point a voxel, of terrain one in a larger voxel."""
-    return r[_thin_rows(r, voxel, s, seed)]
-
-
 def _thin_rows(r: Returns, voxel: float, s: ScannerSettings, seed: int) -> IntArray:
+    """One point of each voxel, of terrain one of each larger voxel."""
     ground = r.part == GROUND
     rows = []
     for mask, size in ((~ground, voxel), (ground, voxel * s.terrain_thinning)):
         some = np.flatnonzero(mask)
-        rows.append(some[_core.voxel_sample(np.ascontiguousarray(r.xyz[some]), size, seed)])
+        rows.append(some[voxel_sample(r.xyz[some], size, seed)])
     return np.sort(np.concatenate(rows))
 
 

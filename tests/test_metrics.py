@@ -1,4 +1,4 @@
-"""Scores against scikit-learn, and the order of pairs."""
+"""Scores against scikit-learn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
 from gapcut.metrics import score_labels
-from gapcut.report.strongest import strongest_pairs
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -55,15 +54,3 @@ def test_no_labels_at_all_give_nan():
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="graph 0 has 2 labels but 3 predictions"):
         score_labels([np.array([0, 1])], [np.array([0, 1, 1])], np.array([0, 1]))
-
-
-def test_strongest_pairs_come_first_and_zeros_never():
-    pairwise = np.zeros((2, 2, 2))
-    pairwise[0, 1, 1], pairwise[1, 0, 0] = 0.5, -2.0
-    rows = strongest_pairs(pairwise, np.array(["x", "y"]), ["near", "above"], 10)
-    assert [(r.tail, r.head, r.feature, r.weight) for r in rows] == [
-        ("y", "x", "near", -2.0),
-        ("x", "y", "above", 0.5),
-    ]
-    assert len(strongest_pairs(pairwise, np.array([0, 1]), ["a", "b"], 1)) == 1
-    assert strongest_pairs(np.zeros((2, 2, 0)), np.array([0, 1]), [], 5) == []

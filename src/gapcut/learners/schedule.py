@@ -1,0 +1,98 @@
+"""When the primal-dual learner makes certificates and repairs, and whether it gets on: by counted iterations only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+FIRST = 20
+"""Iterations before the first certificate."""
+
+FIRST_WIDE = 5, 1024
+"""Where there are more node columns than the second number, an iteration is dear, and the first certificate comes after
+so many."""
+
+GROWTH = 1.4
+"""From one certificate to the next where nothing is predicted."""
+
+FIRST_REPAIR = 160
+"""Iterations after which the first repair is tried, however far the target seems."""
+
+SLOWING = 0.7
+"""Of the time until the target, what a steady rate predicts: the rate falls on the way."""
+
+LONGEST = 400
+"""Iterations between two certificates, at most."""
+
+PATIENCE = 6
+"""Certificates without progress after which the steps are taken to have met their precision."""
+
+SLOW_AFTER = 1000
+"""Iterations before steps can count as slow; the problems of the benchmarks end by then, or are about to."""
+
+
+@dataclass
+class CertificateSchedule:
+    """When the next certificate is due, in iterations since C was set. Plain numbers, so that it can be saved.
+
+    The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
+    waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
+    ``repair_excess`` what the last repair cost over what was expected of it; ``gaps`` the (iteration, absolute gap) of
+    all certificates so far, ``target`` the absolute gap wanted at the last.
+    """
+
+    start: int = 0
+    due: int = FIRST
+    last_upper: float = math.inf
+    unrepaired: Sequence[float] | None = None
+    repaired: Sequence[float] | None = None
+    repair_due: int = FIRST_REPAIR
+    repair_excess: float = 1.0
+    gaps: list[tuple[int, float]] = field(default_factory=list)
+    target: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.gaps = [(int(at), float(gap)) for at, gap in self.gaps]  # from a file they come as anything
+
+    @classmethod
+    def begin(cls, start: int, node_dim: int) -> Self:
+        """For a problem with so many node columns, from the iteration ``start``."""
+        first, wide = FIRST_WIDE
+        return cls(start=start, due=first if node_dim > wide else FIRST)
+
+    def predict(self, now: int, gap: float, target: float, before: Sequence[float] | None) -> float:
+        """Iterations until the target is met, at the rate since ``before`` (iteration, gap)."""
+        if before is None or not before[1] > gap > target > 0.0 or now <= before[0]:
+            return math.inf
+        return math.log(gap / target) * (now - before[0]) / math.log(before[1] / gap)
+
+    def note(self, now: int, gap: float, target: float) -> None:
+        """A certificate with this absolute gap, where ``target`` is wanted."""
+        self.gaps.append((now, gap))
+        self.target = target
+
+    def next(self, now: int, predicted: float) -> None:
+        """Geometric steps, shorter where the target is predicted to be met before."""
+        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
+        if predicted < math.inf:
+            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * predicted)))
+
+    @property
+    def slow(self) -> bool:
+        """Whether a gap that goes on falling as it fell since half of the iterations, by the same factor each time that
+        they double, would still miss the target after four times as many.
+        """
+        if not self.gaps or self.gaps[-1][0] < SLOW_AFTER:
+            return False
+        now, gap = self.gaps[-1]
+        before = next((g for at, g in reversed(self.gaps) if 2 * at <= now), math.inf)
+        return gap * min(1.0, gap / before) ** 2 > self.target
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
+        if len(self.gaps) <= PATIENCE or self.gaps[-1][0] < LONGEST:
+            return False
+        return self.gaps[-1][1] > 0.9 * self.gaps[-1 - PATIENCE][1]
