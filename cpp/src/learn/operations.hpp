@@ -12,6 +12,8 @@ inline double entries_a_row(const RowMatrix& x) {
 }
 
 // Rows of `width` floats that stay in the cache while several weighted sums of them are made.
-inline std::int64_t rows_at_once(std::int64_t width) { return std::max<std::int64_t>(32, (1 << 14) / width); }
+inline std::int64_t rows_at_once(std::int64_t width) {
+    return std::max<std::int64_t>(32, (1 << 14) / std::max<std::int64_t>(1, width));
+}
 
 }  // namespace gapcut
