@@ -144,7 +144,8 @@ void UnarySystem::add_float_rows(std::int64_t begin, std::int64_t end, std::span
                                  std::span<double> sum) const {
     const auto Dn = problem_.node_dim(), width = std::ssize(by_feature) / Dn;
     const auto K = problem_.n_labels;
-    const auto chunk = std::max<std::int64_t>(4, std::min<std::int64_t>(256, kCached / rows_.width) / 4 * 4);
+    const auto chunk = std::max<std::int64_t>(
+        4, std::min<std::int64_t>(256, kCached / std::max<std::int64_t>(1, rows_.width)) / 4 * 4);
     std::vector<float> scores(static_cast<std::size_t>(4 * width)), scaled(static_cast<std::size_t>(K * chunk));
     std::vector<float> sums(static_cast<std::size_t>(4 * rows_.width));
     for (auto first = begin; first < end; first += chunk) {
