@@ -6,6 +6,7 @@ namespace gapcut {
 namespace {
 
 constexpr std::int64_t kEntries = 24'000;  // of tables and gains in one chunk, each
+constexpr std::int64_t kFeatures = 30'000;  // of its edges
 
 }  // namespace
 
@@ -29,7 +30,9 @@ TablePhase::TablePhase(const Problem& p, bool at_most, std::span<const std::int3
         auto& m = m_[p.labels[p.tail[e]] * p.n_labels + p.labels[p.head[e]]];
         if (!m.empty()) m[e] = 1.0F;
     }
-    chunk_ = std::clamp(kEntries / std::max<std::int64_t>(1, std::ssize(pairs)) / 16 * 16, std::int64_t{32}, kChunk);
+    const auto cached = std::min(kEntries / std::max<std::int64_t>(1, std::ssize(pairs)),
+                                 kFeatures / std::max<std::int64_t>(1, p.edge_dim()));
+    chunk_ = std::clamp(cached / 16 * 16, std::int64_t{64}, kChunk);
 }
 
 void TablePhase::activate(std::int32_t, std::span<const float>) {}
