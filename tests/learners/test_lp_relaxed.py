@@ -7,11 +7,13 @@ import pytest
 
 from brute_oracle import enumerated_optimum
 from gapcut import Graph, StructuredSVM, _core
+from gapcut.cli.show import certificate_document, certificate_line
 from gapcut.learners import Limits, PrimalDual
 from gapcut.oracles.lp import LpOracle
 from gapcut.problem import learning_problem
 from lp_relaxed import lp_relaxed_optimum
 from one_hot import all_one_hot_planes, tiny_one_hot
+from sample_cliques import xor_graphs
 from tiny import TinyGraph, joint_feature_map, node_loss, one_hot
 
 TRADE_OFFS = [1e-3, 0.1, 1.0, 10.0, 100.0]
@@ -215,8 +217,42 @@ def test_the_estimator_learns_it_with_any_sign_rule():
         assert svm.certificate_.problem == "LP-relaxed one-hot"
         assert svm.certificate_.status == "certified"
         assert (svm.pairwise_.min() >= 0.0) == (rule == "pairwise")
-    path = StructuredSVM(learner="primal-dual", oracle="lp").fit_path(graphs, [0.1, 1.0, 10.0])
+    path = StructuredSVM(oracle="lp").fit_path(graphs, [0.1, 1.0, 10.0])
     assert [m.certificate_.status for m in path] == ["certified"] * 3
     warm = StructuredSVM(learner="primal-dual", oracle="lp", warm_start=True, C=1.0).fit(graphs)
     warm.set_params(C=2.0)
     assert warm.fit(graphs).certificate_.status == "certified"
+
+
+def test_the_claim_is_kept_in_files_and_shown(tmp_path):
+    svm = StructuredSVM(oracle="lp", C=10.0).fit(rings(8))
+    claim = svm.certificate_.one_hot
+    assert claim.status == "certified"
+    svm.save(tmp_path / "m.gapcut")
+    assert StructuredSVM.load(tmp_path / "m.gapcut").certificate_ == svm.certificate_
+    assert f"tight on {claim.tight_graphs} of 8 graphs" in certificate_line(svm.certificate_)
+    assert certificate_document(svm.certificate_)["one_hot"]["lower"] == claim.lower
+    cut = StructuredSVM(C=10.0).fit(rings(8)).certificate_
+    assert cut.one_hot is None
+    assert "one_hot" not in certificate_document(cut)
+
+
+def test_tables_of_parallel_edges_stay_apart():
+    """Adding them up first, as message passing does, is a tighter relaxation: its bounds are no upper ends here."""
+    rng = np.random.default_rng(9)
+    edges = np.array([[0, 1], [1, 0], [0, 1], [1, 2], [2, 0]])
+    graphs = [TinyGraph(rng.normal(size=(3, 2)), edges, rng.normal(size=(5, 2))) for _ in range(4)]
+    labels = [rng.integers(3, size=3) for _ in graphs]
+    lower = np.full(3 * 2 + 9 * 2, -np.inf)
+    problem = learning_problem(graphs, labels, n_labels=3, C=30.0, loss_scale=10.0, lower=lower)
+    result = solve(problem, 1e-3, 100)
+    best, _ = lp_relaxed_optimum(problem, graphs, labels)
+    assert result.certificate.lower <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= result.certificate.upper
+    assert result.certificate.status == "certified"
+
+
+def test_cliques_are_refused_with_the_reason():
+    cliques = xor_graphs(6)
+    with pytest.raises(ValueError, match="oracle='lp' is not compatible with cliques"):
+        StructuredSVM(oracle="lp").fit(cliques)
