@@ -11,6 +11,8 @@ GAPCUT_INLINE V unit(V x) {
 GAPCUT_INLINE float sum_of_lanes(Floats x) { return sum_of(x); }
 GAPCUT_INLINE float sum_of_lanes(Float1 x) { return x.v; }
 
+constexpr std::int64_t kAhead = 64;  // values between prefetching a column and reading it
+
 // `blocks` registers of one weighted sum over the rows listed.
 template <int blocks>
 GAPCUT_INLINE void listed_sums(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
@@ -126,6 +128,40 @@ float simplex_step(std::int64_t n, std::int64_t labels, float rho, const float* 
     for (; i + Floats::size <= n; i += Floats::size) step(i, change);
     for (; i < n; ++i) step(i, change1);
     return sum_of(change) + change1.v;
+}
+
+// Two registers of four sums stay while the columns pass.
+void sums_of_four(std::int64_t n, std::int64_t dims, const float* const weight[4], const float* columns,
+                  std::int64_t stride, float* out, std::int64_t out_stride) {
+    const float *w0 = weight[0], *w1 = weight[1], *w2 = weight[2], *w3 = weight[3];
+    float *o0 = out, *o1 = o0 + out_stride, *o2 = o1 + out_stride, *o3 = o2 + out_stride;
+    constexpr auto size = Floats::size;
+    std::int64_t i = 0;
+    for (; i + 2 * size <= n; i += 2 * size) {
+        const Floats zero = Floats::fill(0.0F);
+        Floats a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+        const float* x = columns + i;
+        for (std::int64_t d = 0; d < dims; ++d, x += stride) {
+            prefetch_line(x + kAhead);  // too many columns for the processor to see that they go on
+            const Floats a = Floats::load(x), b = Floats::load(x + size);
+            const Floats f0 = Floats::fill(w0[d]), f1 = Floats::fill(w1[d]);
+            const Floats f2 = Floats::fill(w2[d]), f3 = Floats::fill(w3[d]);
+            a0 = multiply_add(f0, a, a0), b0 = multiply_add(f0, b, b0);
+            a1 = multiply_add(f1, a, a1), b1 = multiply_add(f1, b, b1);
+            a2 = multiply_add(f2, a, a2), b2 = multiply_add(f2, b, b2);
+            a3 = multiply_add(f3, a, a3), b3 = multiply_add(f3, b, b3);
+        }
+        a0.store(o0 + i), b0.store(o0 + i + size), a1.store(o1 + i), b1.store(o1 + i + size);
+        a2.store(o2 + i), b2.store(o2 + i + size), a3.store(o3 + i), b3.store(o3 + i + size);
+    }
+    for (; i < n; ++i) {
+        float s0 = 0.0F, s1 = 0.0F, s2 = 0.0F, s3 = 0.0F;
+        for (std::int64_t d = 0; d < dims; ++d) {
+            const float x = columns[d * stride + i];
+            s0 += w0[d] * x, s1 += w1[d] * x, s2 += w2[d] * x, s3 += w3[d] * x;
+        }
+        o0[i] = s0, o1[i] = s1, o2[i] = s2, o3[i] = s3;
+    }
 }
 
 void add_listed_rows(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,

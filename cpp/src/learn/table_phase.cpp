@@ -5,7 +5,7 @@
 namespace gapcut {
 namespace {
 
-constexpr std::int64_t kEntries = 24'000;  // of tables and gains in one chunk, each
+constexpr std::int64_t kEntries = 24'000;   // of tables and gains in one chunk, each
 constexpr std::int64_t kFeatures = 30'000;  // of its edges
 
 }  // namespace
@@ -68,7 +68,7 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
     s.range.for_chunks(chunk_, [&](std::int64_t begin, std::int64_t n) {
         const Features features = features_of(s, begin, n);
         gather(s, begin, n, z);
-        gains(s, begin, n, features);
+        table_gains(s, begin, n, features);
         s.sums.start_chunk();
         step_messages(s, begin, n, steps);
         const float* out = out_[shard].data();
@@ -81,6 +81,27 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
         s.sums.scatter(begin, n);
         add_gradient(s, begin, n, features);
     });
+}
+
+// Weights of any sign are seldom zero: four pairs share the features they read.
+void TablePhase::table_gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
+    if (by_entry_) return gains(s, begin, n, features);
+    const auto De = problem_.edge_dim(), slots = static_cast<std::int64_t>(std::ssize(active_list_));
+    const auto count = [&](std::int64_t slot) { return first_of_pair_[slot + 1] - first_of_pair_[slot]; };
+    for (std::int64_t slot = 0; slot < slots;) {
+        const bool dense = slot + 4 <= slots && count(slot) == De && count(slot + 1) == De && count(slot + 2) == De &&
+                           count(slot + 3) == De;
+        const auto at = first_of_pair_[slot];
+        float* out = s.gain.data() + slot * kStride;
+        const float* w = values_.data() + at;
+        if (dense) {
+            const float* const four[4] = {w, w + De, w + 2 * De, w + 3 * De};
+            kernels().sums_of_four(n, De, four, features.columns, features.stride, out, kStride);
+        } else {
+            kernels().sum_columns(n, count(slot), features_.data() + at, w, features.columns, features.stride, out);
+        }
+        slot += dense ? 4 : 1;
+    }
 }
 
 // Most entries are exactly zero: labels that are sure leave one in K^2.

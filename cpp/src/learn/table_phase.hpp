@@ -30,6 +30,7 @@ class TablePhase final : public EdgePhase {
     ArcMultipliers multipliers() const override;  // for each label
 
   private:
+    void table_gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const;
     void step_messages(Shard& s, std::int64_t begin, std::int64_t n, ArcSteps steps);
     void add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const override;
     double multiplier_norm(const Shard& s) const override;
