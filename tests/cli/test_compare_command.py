@@ -79,7 +79,7 @@ def test_a_fit_that_raises_anything_is_a_row(folder, run, monkeypatch):
     def broken(self, graphs):
         raise RuntimeError("the solver broke\ndown")
 
-    monkeypatch.setattr(Machine, "fit", broken)
+    monkeypatch.setattr(Machine, "fit_resumable", broken)
     code, out, _ = run("compare", folder / "d.npz", *OPTIONS, "--pairs", "block/cut", "--inference", "trws")
     assert code == 0
     assert "block/cut failed: fold 0: the solver broke down" in out
