@@ -23,9 +23,9 @@ struct StartMessages {
 // worth less than before. `start` may change between calls, not during one.
 //
 // TRW-S as make_message_solver without a store. It adds parallel edges up before it starts, so its bound is that of a
-// tighter relaxation than one with a table for each; unless `merge`, graphs that have such get max_sweeps over all edges
-// instead, each evened out with its ends (MPLP's step by edges; Globerson and Jaakkola 2007), the sum of the maxima of
-// all terms, and for labels the best of each node. max_sweeps = 0: that without any sweep.
+// tighter relaxation than one with a table for each; unless `merge`, graphs that have such get max_sweeps over all
+// edges instead, each evened out with its ends (MPLP's step by edges; Globerson and Jaakkola 2007), the sum of the
+// maxima of all terms, and for labels the best of each node. max_sweeps = 0: that without any sweep.
 std::unique_ptr<GraphSolver> make_reparametrised_solver(const infer::TrwsSettings& settings,
                                                         std::shared_ptr<const StartMessages> start, bool merge);
 
