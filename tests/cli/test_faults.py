@@ -112,10 +112,14 @@ def test_a_folder_removed_in_the_middle(inputs, tmp_path, run, monkeypatch, comm
 
 
 AS_NOBODY = """
-import json, os, sys, gapcut.cli.app, gapcut.cli.inspection, gapcut.cli.bridges
+import contextlib, io, json, os, sys
 from gapcut.cli import main
+open_to_all, closed = json.loads(sys.argv[1])
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    for words in open_to_all:  # what commands import must be read before: the environment may be root's alone
+        main(words)
 os.setgid(65534); os.setuid(65534)
-for words in json.loads(sys.argv[1]):
+for words in closed:
     print(main(words), file=sys.stderr)
 """
 
@@ -135,7 +139,8 @@ def test_a_folder_without_rights_is_refused_before_the_work():
         graphs.save(root / "d.npz")
         StructuredSVM(gap=0.1).fit(graphs).save(root / "m.gapcut")
         (root / "q.uai").write_text(UAI)
-        asked = [words(command, root, closed) for command in COMMANDS]
+        (root / "open").mkdir()
+        asked = [[words(command, root, place) for command in COMMANDS] for place in (root / "open", closed)]
         done = subprocess.run(
             [sys.executable, "-c", AS_NOBODY, json.dumps(asked)], capture_output=True, text=True
         )
