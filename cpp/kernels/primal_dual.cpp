@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gapcut/oracle/slack_bound.hpp"
+#include "products.hpp"
 #include "quad.hpp"
 #include "table.hpp"
 
@@ -11,11 +12,6 @@ template <class V>
 GAPCUT_INLINE V positive(V x) {
     return max(x, V::fill(0.0F));
 }
-template <class V>
-GAPCUT_INLINE V unit(V x) {
-    return min(max(x, V::fill(0.0F)), V::fill(1.0F));
-}
-
 constexpr std::int64_t kAhead = 16;  // edges between prefetching a row and reading it
 
 template <class T>
@@ -251,24 +247,11 @@ void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const
                float* out) {
     constexpr auto size = Floats::size;
     const float *x0 = rows, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    const float* const nodes[4] = {x0, x1, x2, x3};
     std::int64_t k = 0;
     for (; k + 2 * size <= width; k += 2 * size) {
-        const Floats zero = Floats::fill(0.0F);
-        Floats a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
-        const float* w = by_feature + k;
-        for (std::int64_t d = 0; d < dims; ++d, w += width) {
-            const Floats a = Floats::load(w), b = Floats::load(w + size);
-            const Floats f0 = Floats::fill(x0[d]), f1 = Floats::fill(x1[d]);
-            const Floats f2 = Floats::fill(x2[d]), f3 = Floats::fill(x3[d]);
-            a0 = multiply_add(f0, a, a0), b0 = multiply_add(f0, b, b0);
-            a1 = multiply_add(f1, a, a1), b1 = multiply_add(f1, b, b1);
-            a2 = multiply_add(f2, a, a2), b2 = multiply_add(f2, b, b2);
-            a3 = multiply_add(f3, a, a3), b3 = multiply_add(f3, b, b3);
-        }
-        float* to = out + k;
-        a0.store(to), b0.store(to + size), a1.store(to + width), b1.store(to + width + size);
-        a2.store(to + 2 * width), b2.store(to + 2 * width + size);
-        a3.store(to + 3 * width), b3.store(to + 3 * width + size);
+        float* const to[4] = {out + k, out + width + k, out + 2 * width + k, out + 3 * width + k};
+        sum_four<0>(dims, nodes, by_feature + k, width, to);
     }
     for (; k < width; k += size) {
         const Floats zero = Floats::fill(0.0F);

@@ -26,6 +26,24 @@ GAPCUT_INLINE void store_two(Quad x, double* p, double* q) {
     _mm_storeu_pd(q, _mm256_extractf128_pd(x.v, 1));
 }
 #else
+// Two values side by side, as one of twice as many lanes.
+template <class H>
+struct Halves {
+    static constexpr std::int64_t size = 2 * H::size;
+    H first, last;
+    static GAPCUT_INLINE Halves load(const double* p) { return {H::load(p), H::load(p + H::size)}; }
+    static GAPCUT_INLINE Halves fill(double x) { return {H::fill(x), H::fill(x)}; }
+    GAPCUT_INLINE void store(double* p) const { first.store(p), last.store(p + H::size); }
+    friend GAPCUT_INLINE Halves operator+(Halves a, Halves b) { return {a.first + b.first, a.last + b.last}; }
+    friend GAPCUT_INLINE Halves operator-(Halves a, Halves b) { return {a.first - b.first, a.last - b.last}; }
+    friend GAPCUT_INLINE Halves operator*(Halves a, Halves b) { return {a.first * b.first, a.last * b.last}; }
+    friend GAPCUT_INLINE Halves min(Halves a, Halves b) { return {min(a.first, b.first), min(a.last, b.last)}; }
+    friend GAPCUT_INLINE Halves max(Halves a, Halves b) { return {max(a.first, b.first), max(a.last, b.last)}; }
+    friend GAPCUT_INLINE Halves select_less(Halves a, Halves b, Halves x, Halves y) {
+        return {select_less(a.first, b.first, x.first, y.first), select_less(a.last, b.last, x.last, y.last)};
+    }
+};
+
 // Two lanes: one register or two.
 #if defined(__SSE2__) || defined(_M_X64)
 using Pair = Doubles;
@@ -36,38 +54,12 @@ using Pair = Doubles;
 GAPCUT_INLINE Pair evens(Pair a, Pair b) { return {vzip1q_f64(a.v, b.v)}; }
 GAPCUT_INLINE Pair odds(Pair a, Pair b) { return {vzip2q_f64(a.v, b.v)}; }
 #else
-struct Pair {
-    Doubles even, odd;
-    static GAPCUT_INLINE Pair load(const double* p) { return {{p[0]}, {p[1]}}; }
-    static GAPCUT_INLINE Pair fill(double x) { return {{x}, {x}}; }
-    GAPCUT_INLINE void store(double* p) const { p[0] = even.v, p[1] = odd.v; }
-};
-GAPCUT_INLINE Pair operator+(Pair a, Pair b) { return {a.even + b.even, a.odd + b.odd}; }
-GAPCUT_INLINE Pair operator-(Pair a, Pair b) { return {a.even - b.even, a.odd - b.odd}; }
-GAPCUT_INLINE Pair operator*(Pair a, Pair b) { return {a.even * b.even, a.odd * b.odd}; }
-GAPCUT_INLINE Pair min(Pair a, Pair b) { return {min(a.even, b.even), min(a.odd, b.odd)}; }
-GAPCUT_INLINE Pair max(Pair a, Pair b) { return {max(a.even, b.even), max(a.odd, b.odd)}; }
-GAPCUT_INLINE Pair select_less(Pair a, Pair b, Pair x, Pair y) {
-    return {select_less(a.even, b.even, x.even, y.even), select_less(a.odd, b.odd, x.odd, y.odd)};
-}
-GAPCUT_INLINE Pair evens(Pair a, Pair b) { return {a.even, b.even}; }
-GAPCUT_INLINE Pair odds(Pair a, Pair b) { return {a.odd, b.odd}; }
+using Pair = Halves<Double1>;
+GAPCUT_INLINE Pair evens(Pair a, Pair b) { return {a.first, b.first}; }
+GAPCUT_INLINE Pair odds(Pair a, Pair b) { return {a.last, b.last}; }
 #endif
 
-struct Quad {
-    Pair first, last;
-    static GAPCUT_INLINE Quad load(const double* p) { return {Pair::load(p), Pair::load(p + 2)}; }
-    static GAPCUT_INLINE Quad fill(double x) { return {Pair::fill(x), Pair::fill(x)}; }
-    GAPCUT_INLINE void store(double* p) const { first.store(p), last.store(p + 2); }
-};
-GAPCUT_INLINE Quad operator+(Quad a, Quad b) { return {a.first + b.first, a.last + b.last}; }
-GAPCUT_INLINE Quad operator-(Quad a, Quad b) { return {a.first - b.first, a.last - b.last}; }
-GAPCUT_INLINE Quad operator*(Quad a, Quad b) { return {a.first * b.first, a.last * b.last}; }
-GAPCUT_INLINE Quad min(Quad a, Quad b) { return {min(a.first, b.first), min(a.last, b.last)}; }
-GAPCUT_INLINE Quad max(Quad a, Quad b) { return {max(a.first, b.first), max(a.last, b.last)}; }
-GAPCUT_INLINE Quad select_less(Quad a, Quad b, Quad x, Quad y) {
-    return {select_less(a.first, b.first, x.first, y.first), select_less(a.last, b.last, x.last, y.last)};
-}
+using Quad = Halves<Pair>;
 GAPCUT_INLINE Quad evens(Quad a, Quad b) { return {evens(a.first, b.first), evens(a.last, b.last)}; }
 GAPCUT_INLINE Quad odds(Quad a, Quad b) { return {odds(a.first, b.first), odds(a.last, b.last)}; }
 GAPCUT_INLINE Quad firsts(Quad a, Quad b) { return {a.first, b.first}; }

@@ -130,6 +130,12 @@ GAPCUT_INLINE T sum_of(V x, T) {
 GAPCUT_INLINE float sum_of(Floats x) { return sum_of(x, 0.0F); }
 GAPCUT_INLINE double sum_of(Doubles x) { return sum_of(x, 0.0); }
 
+// The nearest values in [0, 1].
+template <class V>
+GAPCUT_INLINE V unit(V x) {
+    return min(max(x, V::fill(0.0F)), V::fill(1.0F));
+}
+
 // f<V>(i) for all i < n: V a whole register as long as there are so many, then one number.
 template <class V, class V1, class F>
 GAPCUT_INLINE void in_registers(std::int64_t n, F f) {

@@ -1,15 +1,8 @@
+#include "products.hpp"
 #include "table.hpp"
 
 namespace gapcut::GAPCUT_TARGET {
 namespace {
-
-template <class V>
-GAPCUT_INLINE V unit(V x) {
-    return min(max(x, V::fill(0.0F)), V::fill(1.0F));
-}
-
-GAPCUT_INLINE float sum_of_lanes(Floats x) { return sum_of(x); }
-GAPCUT_INLINE float sum_of_lanes(Float1 x) { return x.v; }
 
 constexpr std::int64_t kAhead = 64;  // values between prefetching a column and reading it
 
@@ -114,7 +107,7 @@ float simplex_step(std::int64_t n, std::int64_t labels, float rho, const float* 
             }
             const V next = max(sum / max(count, one), t), rise = next - t;
             t = next;
-            if (!(sum_of_lanes(rise) > 0.0F)) break;
+            if (!(sum_of(rise, 0.0F) > 0.0F)) break;
         }
         for (std::int64_t k = 0; k < labels; ++k) {
             const V old = V::load(z + k * stride + i);
@@ -138,21 +131,8 @@ void sums_of_four(std::int64_t n, std::int64_t dims, const float* const weight[4
     constexpr auto size = Floats::size;
     std::int64_t i = 0;
     for (; i + 2 * size <= n; i += 2 * size) {
-        const Floats zero = Floats::fill(0.0F);
-        Floats a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
-        const float* x = columns + i;
-        for (std::int64_t d = 0; d < dims; ++d, x += stride) {
-            prefetch_line(x + kAhead);  // too many columns for the processor to see that they go on
-            const Floats a = Floats::load(x), b = Floats::load(x + size);
-            const Floats f0 = Floats::fill(w0[d]), f1 = Floats::fill(w1[d]);
-            const Floats f2 = Floats::fill(w2[d]), f3 = Floats::fill(w3[d]);
-            a0 = multiply_add(f0, a, a0), b0 = multiply_add(f0, b, b0);
-            a1 = multiply_add(f1, a, a1), b1 = multiply_add(f1, b, b1);
-            a2 = multiply_add(f2, a, a2), b2 = multiply_add(f2, b, b2);
-            a3 = multiply_add(f3, a, a3), b3 = multiply_add(f3, b, b3);
-        }
-        a0.store(o0 + i), b0.store(o0 + i + size), a1.store(o1 + i), b1.store(o1 + i + size);
-        a2.store(o2 + i), b2.store(o2 + i + size), a3.store(o3 + i), b3.store(o3 + i + size);
+        float* const to[4] = {o0 + i, o1 + i, o2 + i, o3 + i};
+        sum_four<kAhead>(dims, weight, columns + i, stride, to);
     }
     for (; i < n; ++i) {
         float s0 = 0.0F, s1 = 0.0F, s2 = 0.0F, s3 = 0.0F;
