@@ -9,6 +9,7 @@
 #include "gapcut/oracle/reparametrised.hpp"
 #include "infer_calls.hpp"
 #include "oracle_calls.hpp"
+#include "relaxed_labels.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -46,22 +47,11 @@ struct MessageBounds {
     }
 };
 
-std::span<const float> simplex_rows(const Problem& p, const In2<float>& z) {
-    if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() || static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
-        throw std::invalid_argument("relaxed labels must be (nodes, labels)");
-    for (std::size_t i = 0; i < z.size(); ++i)
-        if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F))
-            throw std::invalid_argument("relaxed labels must lie in [0, 1]");
-    return {z.data(), z.size()};
-}
-
 std::vector<std::span<const float>> spans(const Problem& p, const In2<float>& tables) {
     const auto pairs = static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels);
     if (tables.shape(0) != pairs || static_cast<std::int64_t>(tables.shape(1)) != p.edges.rows())
         throw std::invalid_argument("tables must be (label pairs, edges)");
-    for (std::size_t i = 0; i < tables.size(); ++i)
-        if (!(tables.data()[i] >= 0.0F && tables.data()[i] <= 1.0F))
-            throw std::invalid_argument("tables must lie in [0, 1]");
+    check_unit(tables, "tables");
     std::vector<std::span<const float>> rows;
     for (std::size_t pair = 0; pair < pairs; ++pair)
         rows.emplace_back(tables.data() + pair * tables.shape(1), tables.shape(1));
@@ -102,7 +92,7 @@ void bind_lp_relaxed(nb::module_& m) {
         "table_plane",
         [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
            std::optional<double> seconds) {
-            const auto labels = simplex_rows(p, z);
+            const auto labels = labels_of(p, z);
             const auto rows = spans(p, tables);
             RelaxedPlane found =
                 until(seconds, [&](const StopTest& stop) { return table_plane(p, labels, rows, threads, stop); });

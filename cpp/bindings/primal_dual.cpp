@@ -5,19 +5,11 @@
 #include "arrays.hpp"
 #include "gapcut/learn/relaxed_dual.hpp"
 #include "gapcut/learn/repair.hpp"
+#include "relaxed_labels.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
 namespace {
-
-std::span<const float> labels_of(const Problem& p, const In2<float>& z) {
-    if (static_cast<std::int64_t>(z.shape(0)) != p.nodes.rows() || static_cast<std::int64_t>(z.shape(1)) != p.n_labels)
-        throw std::invalid_argument("relaxed labels must be (nodes, labels)");
-    for (std::size_t i = 0; i < z.size(); ++i)
-        if (!(z.data()[i] >= 0.0F && z.data()[i] <= 1.0F))
-            throw std::invalid_argument("relaxed labels must lie in [0, 1]");
-    return {z.data(), z.size()};
-}
 
 nb::dict snapshot(const PrimalDual& self) {
     PrimalDualSnapshot s = unlocked([&] { return self.snapshot(); });

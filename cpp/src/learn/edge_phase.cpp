@@ -186,13 +186,17 @@ void EdgePhase::add_weighted_features(Shard& s, std::int64_t n, const float* row
         for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.weighted[j * width_ + d]);
 }
 
-void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
-    Shard& s = shards_[shard];
-    const auto K = problem_.n_labels;
+void EdgePhase::begin_step(Shard& s) const {
     s.sums.clear(problem_, s.range);
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
     s.gain.resize(active_list_.size() * kStride);
     s.residual = 0.0;
+}
+
+void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
+    Shard& s = shards_[shard];
+    const auto K = problem_.n_labels;
+    begin_step(s);
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
         const Features features = features_of(s, begin, n);
         gather(s, begin, n, z);

@@ -81,6 +81,7 @@ class EdgePhase {
         std::int64_t stride;
     };
     Features features_of(Shard& s, std::int64_t begin, std::int64_t n) const;
+    void begin_step(Shard& s) const;  // all sums of the shard are 0
     void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     void add_weighted_features(Shard& s, std::int64_t n, const float* rows, const float* const weight[4], double* sums,
                                std::int64_t count) const;

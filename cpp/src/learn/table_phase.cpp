@@ -61,10 +61,7 @@ void TablePhase::step_messages(Shard& s, std::int64_t begin, std::int64_t n, Arc
 void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z) {
     Shard& s = shards_[shard];
     const auto K = problem_.n_labels;
-    s.sums.clear(problem_, s.range);
-    s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    s.gain.resize(active_list_.size() * kStride);
-    s.residual = 0.0;
+    begin_step(s);
     s.range.for_chunks(chunk_, [&](std::int64_t begin, std::int64_t n) {
         const Features features = features_of(s, begin, n);
         gather(s, begin, n, z);
