@@ -10,8 +10,7 @@ from gapcut import _core
 from gapcut.certificates import OneHotClaim, dual_bound, primal_bound
 from gapcut.learners.base import Session
 from gapcut.learners.block import PlaneCache, plane_cache
-from gapcut.oracles.base import OraclePlanes, SlackBound, mean_bound
-from gapcut.oracles.lp_relaxation import LpRelaxation
+from gapcut.oracles.base import OraclePlanes, Relaxation, SlackBound, mean_bound
 from gapcut.typing import FloatArray
 
 PASSES: Final = 12
@@ -35,7 +34,7 @@ MEMORY_MB: Final = 2048.0
 """Of the cache."""
 
 
-def one_hot_claim(session: Session, relaxation: LpRelaxation) -> OneHotClaim:
+def one_hot_claim(session: Session, relaxation: Relaxation) -> OneHotClaim:
     """Labelings that message passing finds near the best weights become planes of the one-hot problem, block by block
     as in ``learners.block``; both ends of the relaxed problem profit too.
 
@@ -64,7 +63,7 @@ def one_hot_claim(session: Session, relaxation: LpRelaxation) -> OneHotClaim:
 class _Labelings:
     """Labelings of all graphs as planes in a cache, chunk by chunk."""
 
-    def __init__(self, session: Session, relaxation: LpRelaxation) -> None:
+    def __init__(self, session: Session, relaxation: Relaxation) -> None:
         self._session, self._relaxation = session, relaxation
         self.cache: PlaneCache
 
@@ -89,8 +88,8 @@ class _Labelings:
 
 
 def _tight(answer: OraclePlanes, w: FloatArray) -> int:
-    reached = np.maximum(0.0, answer.losses - answer.planes @ w)
-    size = np.abs(answer.losses) + np.abs(answer.planes) @ np.abs(w)
+    reached = np.maximum(0.0, answer.losses - _core.dots(answer.planes, w))
+    size = np.abs(answer.losses) + _core.dots(np.abs(answer.planes), np.abs(w))
     return int(np.count_nonzero(answer.bounds - reached <= TIGHT * size))
 
 

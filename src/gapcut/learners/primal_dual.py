@@ -21,7 +21,6 @@ from gapcut.learners.qp import PlaneProgram, qp_solver
 from gapcut.learners.schedule import FIRST_REPAIR, SLOWING, CertificateSchedule
 from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle, RelaxedLabels
-from gapcut.oracles.lp_relaxation import LpRelaxation
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -148,7 +147,7 @@ class PrimalDual(Learner):
 
     def _claim(self, session: Session, steps: Steps) -> OneHotClaim | None:
         """Of the one-hot problem, where its relaxation has been learned to the target."""
-        if not (isinstance(steps.relaxation, LpRelaxation) and session.target_met):
+        if not (steps.relaxation.one_label and session.target_met):
             return None
         with session.guard():
             return one_hot_claim(session, steps.relaxation)

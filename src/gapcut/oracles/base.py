@@ -108,6 +108,12 @@ class Relaxation(ABC):
     repairs: bool = False
     """Whether :meth:`repair` is there."""
 
+    one_label: bool = False
+    """Whether its integer points are one label a node, so that :meth:`integer_planes` is there."""
+
+    parallel: bool = False
+    """Whether edges join the same nodes, so that bounds of :meth:`integer_planes` do not hold for the relaxation."""
+
     closer_within: float = 1.25
     """Gap, in targets, within which :meth:`total` is asked for a better upper end than :meth:`slack` proves."""
 
@@ -156,6 +162,10 @@ class Relaxation(ABC):
     def repair_cost(self, labels: NDArray[np.float32]) -> float:
         """Of :meth:`repair`, in iterations: operations are counted, so that results do not depend on the clock."""
         return math.inf
+
+    def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
+        """Planes of labelings, and one-hot bounds, of some graphs, from the multipliers."""
+        raise NotImplementedError
 
     def plane_oracle(self, oracle: Oracle) -> Oracle:
         """What asks for planes beside the steps, in place of ``oracle``, whose relaxation this is."""

@@ -43,6 +43,7 @@ class LpRelaxation(Relaxation):
     ends come from tables made feasible.
     """
 
+    one_label = True
     closer_within = 40.0
 
     def __init__(self, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int) -> None:
