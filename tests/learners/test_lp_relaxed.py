@@ -14,7 +14,7 @@ from gapcut.problem import learning_problem
 from lp_relaxed import lp_relaxed_optimum
 from one_hot import all_one_hot_planes, tiny_one_hot
 from sample_cliques import xor_graphs
-from tiny import TinyGraph, joint_feature_map, node_loss, one_hot
+from tiny import TinyGraph, in_box, joint_feature_map, node_loss, one_hot
 
 TRADE_OFFS = [1e-3, 0.1, 1.0, 10.0, 100.0]
 
@@ -166,15 +166,7 @@ def test_boxes_frozen_and_bounded_weights():
         lower[rng.random(core.full_dim) < 0.4] = 0.0
         frozen = rng.random(core.full_dim) < 0.3
         lower[frozen] = upper[frozen] = rng.normal(size=frozen.sum())
-        boxed = learning_problem(
-            graphs,
-            labels,
-            n_labels=core.n_labels,
-            C=5.0,
-            loss_scale=problem.loss_scale,
-            lower=lower,
-            upper=upper,
-        )
+        boxed = in_box(problem, graphs, labels, lower, upper)
         result = solve(boxed)
         best, _ = lp_relaxed_optimum(boxed, graphs, labels)
         slip = 1e-6 * (1.0 + abs(best))

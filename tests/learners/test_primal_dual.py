@@ -15,7 +15,15 @@ from gapcut.learners.primal_dual import Steps
 from gapcut.oracles import CutOracle
 from gapcut.oracles.base import RelaxedLabels
 from gapcut.problem import learning_problem
-from tiny import TinyGraph, all_labelings, joint_feature_map, node_loss, one_hot, tiny_problem
+from tiny import (
+    TinyGraph,
+    all_labelings,
+    frozen_and_bounded,
+    joint_feature_map,
+    node_loss,
+    one_hot,
+    tiny_problem,
+)
 
 TRADE_OFFS = [1e-6, 0.1, 1.0, 10.0, 1e3]
 
@@ -188,23 +196,7 @@ def test_steps_that_are_too_long_are_noticed_and_bounds_stay_valid():
 def test_boxes_frozen_and_bounded_weights():
     rng = np.random.default_rng(5)
     for round_ in range(30):
-        problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=8, C=5.0)
-        core = problem.core
-        unary = core.n_labels * core.node_dim
-        lower = np.concatenate([np.full(unary, -np.inf), np.zeros(core.full_dim - unary)])
-        upper = np.full(core.full_dim, np.inf)
-        frozen = rng.random(core.full_dim) < 0.3
-        lower[frozen] = upper[frozen] = np.abs(rng.normal(size=frozen.sum()))
-        upper[~frozen & (rng.random(core.full_dim) < 0.2)] = 0.5
-        boxed = learning_problem(
-            graphs,
-            labels,
-            n_labels=core.n_labels,
-            C=5.0,
-            loss_scale=problem.loss_scale,
-            lower=lower,
-            upper=upper,
-        )
+        boxed, graphs, labels = frozen_and_bounded(rng)
         result = solve(boxed)
         _, best = enumerated_optimum(boxed, all_planes(boxed, graphs, labels))
         tolerance = 1e-7 * (1.0 + abs(best))

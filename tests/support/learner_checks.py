@@ -9,8 +9,7 @@ import numpy as np
 from brute_oracle import all_planes, enumerated_optimum, objective
 from gapcut.learners import Learner, LearnResult, Limits
 from gapcut.oracles import CutOracle, OraclePlanes, OracleTotal
-from gapcut.problem import learning_problem
-from tiny import tiny_problem
+from tiny import frozen_and_bounded, tiny_problem
 
 MakeLearner = Callable[..., Learner]
 
@@ -82,19 +81,7 @@ def check_boxes(make: MakeLearner, gap: float, passes: int) -> int:
     rng = np.random.default_rng(5)
     certified = 0
     for _ in range(15):
-        problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=8, C=5.0)
-        core = problem.core
-        unary = core.n_labels * core.node_dim
-        lower = np.zeros(core.full_dim)
-        lower[:unary] = -np.inf
-        upper = np.full(core.full_dim, np.inf)
-        frozen = rng.random(core.full_dim) < 0.3
-        lower[frozen] = upper[frozen] = np.abs(rng.normal(size=frozen.sum()))
-        upper[~frozen & (rng.random(core.full_dim) < 0.2)] = 0.5
-        scale = problem.loss_scale
-        boxed = learning_problem(
-            graphs, labels, n_labels=core.n_labels, C=5.0, loss_scale=scale, lower=lower, upper=upper
-        )
+        boxed, graphs, labels = frozen_and_bounded(rng)
         result = make().run(boxed, CutOracle(boxed), Limits(gap=gap, max_passes=passes))
         check_bracket(boxed, graphs, labels, result)
         certified += result.certificate.status == "certified"

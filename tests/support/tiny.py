@@ -67,6 +67,40 @@ def tiny_problem(
     return problem, graphs, labels
 
 
+def in_box(
+    problem: LearningProblem,
+    graphs: list[TinyGraph],
+    labels: list[np.ndarray],
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> LearningProblem:
+    """The same problem with other bounds of the weights."""
+    return learning_problem(
+        graphs,
+        labels,
+        n_labels=problem.core.n_labels,
+        C=problem.C,
+        loss_scale=problem.loss_scale,
+        lower=lower,
+        upper=upper,
+    )
+
+
+def frozen_and_bounded(
+    rng: np.random.Generator,
+) -> tuple[LearningProblem, list[TinyGraph], list[np.ndarray]]:
+    """A tiny problem at C = 5 with some weights frozen and some bounded; pairwise ones are not negative."""
+    problem, graphs, labels = tiny_problem(rng, n_graphs=2, max_bits=8, C=5.0)
+    core = problem.core
+    unary = core.n_labels * core.node_dim
+    lower = np.concatenate([np.full(unary, -np.inf), np.zeros(core.full_dim - unary)])
+    upper = np.full(core.full_dim, np.inf)
+    frozen = rng.random(core.full_dim) < 0.3
+    lower[frozen] = upper[frozen] = np.abs(rng.normal(size=frozen.sum()))
+    upper[~frozen & (rng.random(core.full_dim) < 0.2)] = 0.5
+    return in_box(problem, graphs, labels, lower, upper), graphs, labels
+
+
 def clique_problem(
     rng: np.random.Generator,
     n_graphs: int = 1,
