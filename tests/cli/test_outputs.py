@@ -285,14 +285,15 @@ def killed_training(folder, kills, seed, C="300", gap="3e-4"):
             assert code in ((-number, 0) if number == signal.SIGKILL else (-number, 130, 0)), (
                 child.stderr.read()
             )
-        StructuredSVM.load(out)
+        model = StructuredSVM.load(out)
         assert data.read_bytes() == before
-        if code == 0:  # it was done before the signal came, and starts anew
-            reached = 0
-        elif kept.exists():
+        if kept.exists():
             with np.load(kept) as arrays:
                 assert int(arrays["counters"][0]) >= reached
                 reached = int(arrays["counters"][0])
+        elif code == 0 or reached:  # it was done before the signal came or before it ended, and starts anew
+            assert np.array_equal(model.pairwise_, StructuredSVM.load(whole).pairwise_)
+            reached = 0
     assert start("--out", out, *(["--resume"] if kept.exists() else [])).wait() == 0
     assert not [name for name in os.listdir(folder) if name.endswith((".part", ".checkpoint"))]
     ended, alone = StructuredSVM.load(out), StructuredSVM.load(whole)
