@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,27 @@ def test_any_format(place, run, ending):
     assert np.abs(got.xyz - first.xyz).max() < 1e-3
     assert (got.labels == first.labels)[first.labels >= 0].mean() > 0.95
     assert got.extra["confidence"].shape == (got.n_points,)
+
+
+@pytest.mark.parametrize("ending", ["laz", "ply"])
+def test_a_full_disk_loses_nothing_that_was_there(place, tmp_path, run, ending):
+    scan, out = tmp_path / f"in.{ending}", tmp_path / "out"
+    cloud = read_cloud(place / "new.laz")
+    write_cloud(scan, cloud.select(np.arange(0, cloud.n_points, 8)))
+    out.mkdir()
+    (out / f"it.{ending}").write_bytes(scan.read_bytes())
+    before = scan.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 4, limits[1]))
+    try:
+        code, text, err = run(
+            "label", scan, "--model", place / "m.gapcut", "--out", out / f"it.{ending}", "--force"
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, text, len(err.splitlines())) == (2, "", 1), err
+    assert "File too large" in err
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {f"it.{ending}": before}
 
 
 def test_a_folder_of_scans(place, run):

@@ -180,8 +180,30 @@ def write(file: IO[bytes], cloud: PointCloud, compress: bool) -> None:
             data[name] = values
     if cloud.labels is not None and _are_standard(cloud):
         data.classification = np.maximum(cloud.labels, 0).astype(np.uint8)
-    with laspy.open(file, mode="w", header=header, do_compress=compress, closefd=False) as writer:
-        writer.write_points(data.points)
+    stream = _Stream(file)
+    try:
+        with laspy.open(stream, mode="w", header=header, do_compress=compress, closefd=False) as writer:
+            writer.write_points(data.points)
+    except Exception as error:
+        raise stream.failed or error from None
+
+
+class _Stream:
+    """A stream that keeps why a write failed: lazrs tells only that it did."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.failed: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self.failed = error
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 def _is_standard(name: str, values: AnyArray, standard: set[str]) -> bool:
