@@ -92,7 +92,7 @@ def main() -> None:
     for count in chosen.planes:
         planes, losses = np.array(oracle.planes[:count]), np.array(oracle.losses[:count])
         base = 0.0
-        for name in ("dual", "clarabel"):
+        for name in ("dual", "dcd", "clarabel"):
             seconds, result = solve(name, problem, planes, losses, chosen.tolerance, chosen.limit)
             base = seconds if name == "dual" else base
             gap = "time out" if result is None else f"{result.gap / (result.value + result.gap):.1e}"

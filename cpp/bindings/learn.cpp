@@ -11,6 +11,9 @@ namespace {
 
 using SolvedPlanes = std::tuple<Out<double>, Out<double>, double, double, std::int64_t>;
 
+using Solver = decltype(&solve_newton);
+
+template <Solver solve>
 SolvedPlanes solve_planes(const In2<double>& planes, const In1<double>& losses, double C, const In1<double>& lower,
                           const In1<double>& upper, const In1<double>& start, double tolerance,
                           std::int64_t max_iterations, std::optional<double> time_left) {
@@ -20,9 +23,16 @@ SolvedPlanes solve_planes(const In2<double>& planes, const In1<double>& losses, 
     const Box box{to_vector(lower), to_vector(upper)};
     const PlaneSet set{planes.data(), losses.data(), count, dim};
     QPSolution s = until(time_left, [&](const StopTest& stop) {
-        return solve_newton(set, box, C, to_vector(start), {tolerance, max_iterations}, stop);
+        return solve(set, box, C, to_vector(start), {tolerance, max_iterations}, stop);
     });
     return {to_array(std::move(s.alpha)), to_array(std::move(s.weights)), s.value, s.gap, s.iterations};
+}
+
+template <Solver solve>
+void def_solver(nb::module_& m, const char* name) {
+    using namespace nb::literals;
+    m.def(name, &solve_planes<solve>, "planes"_a, "losses"_a, "C"_a, "lower"_a, "upper"_a, "start"_a, "tolerance"_a,
+          "max_iterations"_a, "time_left"_a = nb::none());
 }
 
 template <class Cache>
@@ -70,8 +80,8 @@ void bind_learn(nb::module_& m) {
     using namespace nb::literals;
     bind_plane_cache<PlaneCache<DensePoint>>(m, "PlaneCache", "Planes of every graph and the dual over them.");
     bind_plane_cache<PlaneCache<SparsePoint>>(m, "SparsePlaneCache", "The same for planes with few entries.");
-    m.def("solve_planes", &solve_planes, "planes"_a, "losses"_a, "C"_a, "lower"_a, "upper"_a, "start"_a, "tolerance"_a,
-          "max_iterations"_a, "time_left"_a = nb::none());
+    def_solver<&solve_newton>(m, "solve_planes_newton");
+    def_solver<&solve_coordinate>(m, "solve_planes_coordinate");
 }
 
 }  // namespace gapcut::bindings

@@ -52,6 +52,9 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         lower <= optimum <= objective of this model <= upper, and the status.
     history_ : tuple of :class:`gapcut.certificates.Record`
         One record per pass.
+    eta_, xi_ : float or None
+        Violations at the end of Algorithm 1 (``learner="cutting-plane"``). Stopped by ``eps``, ``1/2 |w|^2 + C xi_`` is
+        at most the optimum and ``(w, xi_ + eps)`` is feasible (Theorem 4.1). Not kept in files.
     pipeline_ : :class:`gapcut.features.FeaturePipeline`
         Fitted feature steps; part of the saved model.
     n_features_in_ : int

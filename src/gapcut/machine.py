@@ -204,6 +204,14 @@ class Machine(Parameters):
         return self._fitted("certificate_").certificate
 
     @property
+    def eta_(self) -> float | None:
+        return self._fitted("eta_").eta
+
+    @property
+    def xi_(self) -> float | None:
+        return self._fitted("xi_").xi
+
+    @property
     def history_(self) -> tuple[Record, ...]:
         return self._fitted("history_").history
 

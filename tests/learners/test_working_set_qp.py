@@ -80,12 +80,13 @@ def test_methods_agree(kind: str) -> None:
     for seed in range(25):
         case = instance(100 + seed, kind, float(np.random.default_rng(seed).choice([0.01, 0.3, 3.0])))
         newton = case.solve(qp_solver("dual"))
-        result = case.solve(qp_solver("clarabel"), tolerance=1e-7)
-        # the weights are unique, and strong convexity turns a gap into a distance
-        assert abs(result.value - newton.value) <= result.gap + newton.gap + 1e-12
-        distance = np.sum((result.weights - newton.weights) ** 2)
-        assert distance <= 4 * (result.gap + newton.gap) + 1e-12
-        assert result.gap <= 1e-3 * (result.value + result.gap) + 1e-5 * case.C
+        for name in ("dcd", "clarabel"):
+            result = case.solve(qp_solver(name), tolerance=1e-7)
+            # the weights are unique, and strong convexity turns a gap into a distance
+            assert abs(result.value - newton.value) <= result.gap + newton.gap + 1e-12
+            distance = np.sum((result.weights - newton.weights) ** 2)
+            assert distance <= 4 * (result.gap + newton.gap) + 1e-12
+            assert result.gap <= 1e-3 * (result.value + result.gap) + 1e-5 * case.C
 
 
 @settings(max_examples=150, deadline=None)
@@ -117,7 +118,7 @@ def test_hand_solved() -> None:
     case = Instance(
         np.array([[3.0, -4.0]]), np.array([10.0]), 5.0, np.array([-np.inf, 0.0]), np.full(2, np.inf)
     )
-    for solver in (qp_solver("dual"), qp_solver("clarabel")):
+    for solver in (qp_solver("dual"), qp_solver("dcd"), qp_solver("clarabel")):
         result = case.solve(solver)
         np.testing.assert_allclose(result.alpha, [10 / 9], rtol=1e-6)
         np.testing.assert_allclose(result.weights, [10 / 3, 0.0], rtol=1e-6)
@@ -141,8 +142,9 @@ def test_time_limit() -> None:
     case = Instance(
         rng.normal(size=(50, 30)), rng.random(50), 100.0, np.full(30, -np.inf), np.full(30, np.inf)
     )
-    with pytest.raises(OutOfTime):
-        case.solve(qp_solver("dual"), time_left=0.0)
+    for name in ("dual", "dcd"):
+        with pytest.raises(OutOfTime):
+            case.solve(qp_solver(name), time_left=0.0)
 
 
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:

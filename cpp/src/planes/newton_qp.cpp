@@ -2,12 +2,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <numeric>
-#include <stdexcept>
 
 #include "gapcut/linear/vectors.hpp"
-#include "gapcut/planes/plane_qp.hpp"
 #include "gapcut/planes/simplex_step.hpp"
+#include "qp_iterate.hpp"
 
 namespace gapcut {
 namespace {
@@ -19,61 +17,6 @@ constexpr double kRidges[] = {SimplexStep::kRidge, 1e-14, 1e-8};  // the next is
 constexpr std::int64_t kDirectAttempt = 100;                      // iterations before the climb in C
 constexpr int kClimb = 8;                                         // powers of ten
 constexpr int kPatience = 6;  // iterations without measurable ascent before rounding is blamed
-
-// The current point of the dual.
-struct QPIterate {
-    QPIterate(const PlaneSet& planes, const Box& the_box, double mass, std::vector<double> start)
-        : set(planes), box(the_box), C(mass), alpha(std::move(start)) {
-        box.check();
-        if (!(C > 0.0) || !std::isfinite(C)) throw std::invalid_argument("C must be positive and finite");
-        if (box.dim() != set.dim) throw std::invalid_argument("planes and box differ in dimension");
-        if (alpha.empty()) alpha.assign(static_cast<std::size_t>(set.count), 0.0);
-        if (std::ssize(alpha) != set.count) throw std::invalid_argument("start needs one entry per plane");
-        for (auto& a : alpha) a = a > 0.0 ? a : 0.0;
-        x.resize(static_cast<std::size_t>(set.dim));
-        weights.resize(x.size());
-        gradient.resize(alpha.size());
-    }
-
-    // From alpha anew: x, weights, gradients of all planes, value and gap.
-    void refresh();
-
-    double primal() const { return value + gap; }
-    QPSolution solution(std::int64_t iterations) const { return {alpha, weights, value, gap, iterations}; }
-
-    const PlaneSet& set;
-    const Box& box;
-    const double C;
-    std::vector<double> alpha, x, weights, gradient;
-    double room = 0;  // C - sum alpha, >= 0: the mass of the plane z = y
-    double value = 0, gap = 0;
-};
-
-void QPIterate::refresh() {
-    // Rounding in the steps may overdraw the mass; certificates allow for an excess of a few ulps only.
-    const double all = std::accumulate(alpha.begin(), alpha.end(), 0.0);
-    if (all > C)
-        for (auto& a : alpha) a *= C / all;
-    std::fill(x.begin(), x.end(), 0.0);
-    double sum = 0.0, loss = 0.0, paid = 0.0, worst = 0.0;
-    for (std::int64_t t = 0; t < set.count; ++t)
-        if (alpha[t] > 0.0) {
-            add_scaled(x.data(), alpha[t], set.row(t), set.dim);
-            sum += alpha[t];
-            loss += alpha[t] * set.losses[t];
-        }
-    room = std::max(0.0, C - sum);
-    if (room <= 1e-15 * static_cast<double>(set.count + 1) * C) room = 0.0;  // no room but for rounding
-    clamp(box, x.data(), weights.data());
-    for (std::int64_t t = 0; t < set.count; ++t) {
-        gradient[t] = set.losses[t] - dot(set.row(t), weights.data(), set.dim);
-        worst = std::max(worst, gradient[t]);
-        paid += alpha[t] * gradient[t];
-    }
-    const double square = dot(weights.data(), weights.data(), set.dim);
-    value = loss - dot(weights.data(), x.data(), set.dim) + 0.5 * square;
-    gap = std::max(0.0, C * worst - paid);
-}
 
 class NewtonQP {
   public:

@@ -126,6 +126,11 @@ class Bounds(Bracket):
             self.weights, self.upper, self.upper_rounding = np.array(w), value, rounding
         return value
 
+    def settle(self, w: FloatArray, slack: SlackBound) -> None:
+        """These weights as the model, with the upper bound that ``slack`` proves of them, be it the best or not."""
+        self.upper, self.upper_rounding = primal_bound(self.problem, w, slack)
+        self.weights = np.array(w)
+
     def offer_dual(self, x: FloatArray, loss: float, terms: int) -> float:
         """Lower bound from planes; kept if it is the best."""
         value, rounding = dual_bound(self.problem, x, loss, terms)

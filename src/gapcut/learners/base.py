@@ -49,7 +49,8 @@ class WarmStart:
 class LearnResult:
     """The weights with the best proven upper bound and all that was proven about them.
 
-    ``weights`` (dim,) compact. ``eta`` and ``xi`` are Algorithm 1's, where the learner is Algorithm 1. ``impossible``:
+    ``weights`` (dim,) compact. ``eta`` and ``xi`` are Algorithm 1's, where the learner is Algorithm 1; stopped by its
+    ``eps`` it returns the weights that they belong to. ``impossible``:
     passes in which an inexact oracle's most violated plane was less violated than one known before; the message says so
     too. ``warm_start``: copies the iterates that another run can go on from, for learners that have such.
     """

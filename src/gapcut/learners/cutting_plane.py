@@ -9,6 +9,7 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.certificates import Bounds, iteration_bound
+from gapcut.certificates.rounding import up
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
 from gapcut.learners.qp import PlaneProgram, QPSolver, qp_solver
 from gapcut.problem import LearningProblem
@@ -22,11 +23,15 @@ _IMPOSSIBLE = 1e-6  # relative; what eta may lie below xi because the working se
 class CuttingPlane(Learner):
     """Algorithm 1: solve the working set, ask the exact oracle at its weights, add the plane it returns.
 
-    Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, else when the certified relative gap meets
-    ``limits.gap``. Every pass is exact, so each proves an upper bound at its weights. No plane is ever dropped: Theorem
-    B.4 needs them.
+    Stops at ``eta - xi <= eps`` where ``limits.eps`` is given, ``eta`` with the rounding of the oracle on top, else
+    when the certified relative gap meets ``limits.gap``. Every pass is exact, so each proves an upper bound at its
+    weights. No plane is ever dropped: Theorem B.4 needs them.
 
-    ``qp``: ``"dual"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each working set.
+    Stopped by ``eps``, it returns what Theorem 4.1 is about: ``w`` and ``xi`` of the last program, whose objective is
+    at most the optimum while ``(w, xi + eps)`` is feasible. The certificate is of these weights; those of an earlier
+    pass may have had a better proven end, which the history shows.
+
+    ``qp``: ``"dual"``, ``"dcd"`` or ``"clarabel"``; ``qp_tolerance``: relative gap to which it solves each working set.
     """
 
     takes_eps: ClassVar[bool] = True
@@ -55,14 +60,16 @@ def one_pass(session: Session, working_set: WorkingSet) -> None:
     grew = working_set.add(total.plane, total.loss)
     if not session.oracle.exact and working_set.eta < working_set.xi * (1.0 - _IMPOSSIBLE):
         session.note_impossible()
-    proven = working_set.eta if session.oracle.exact else total.bound
-    stop = limits.eps is not None and working_set.eta - working_set.xi <= limits.eps
-    working_set.finished = session.target_met if limits.eps is None else proven - working_set.xi <= limits.eps
-    if stop and not working_set.finished:
-        session.ended = (
-            "eta - xi <= eps for the oracle's planes, but its bounds do not prove it: use oracle='cut'"
-        )
-    elif not grew and not working_set.finished and not working_set.refine():
+    working_set.finished = session.target_met
+    if limits.eps is not None:
+        working_set.finished = up(total.bound - working_set.xi) <= limits.eps
+        if working_set.finished:
+            session.bounds.settle(working_set.weights, total.slack(working_set.weights, session.oracle.exact))
+        elif not session.oracle.exact and working_set.eta - working_set.xi <= limits.eps:
+            session.ended = (
+                "eta - xi <= eps for the oracle's planes, but its bounds do not prove it: use oracle='cut'"
+            )
+    if not (grew or working_set.finished or session.ended or working_set.refine()):
         session.ended = (
             "no plane is left to add, rounding keeps the rest of the gap: scale the features or lower C"
         )

@@ -32,7 +32,7 @@ class FittedModel:
 
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the pipeline;
     ``cliques``: tuples of label codes and weights, one per clique group. ``message``: why training ended, in words.
-    ``impossible``: see :class:`gapcut.learners.LearnResult`; files do not keep it, the message does.
+    ``impossible``, ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them.
     """
 
     coder: LabelCoder
@@ -44,6 +44,8 @@ class FittedModel:
     data: DataSummary
     message: str
     impossible: int = 0
+    eta: float | None = None
+    xi: float | None = None
     cliques: tuple[CliqueWeights, ...] = ()
 
     @property

@@ -195,6 +195,8 @@ def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> 
         data=summary(data, problem),
         message=result.message,
         impossible=result.impossible,
+        eta=result.eta,
+        xi=result.xi,
     )
 
 

@@ -21,7 +21,7 @@ LearnerName: TypeAlias = Literal[
 ]
 ComparedOracle: TypeAlias = Literal["qpbo", "qpbo-rounded", "qpbo-rounded-energy", "icm", "bp"]
 OracleName: TypeAlias = Literal["auto", "cut", "tree", "trws", "ilp", "lp", ComparedOracle, "brute"]
-QpSolver: TypeAlias = Literal["dual", "clarabel"]
+QpSolver: TypeAlias = Literal["dual", "dcd", "clarabel"]
 SignRule: TypeAlias = Literal["auto", "pairwise", "none"]
 Nonnegative: TypeAlias = SignRule | BoolArray | list[Any] | Mapping[str, BoolArray | list[Any]]
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float]
@@ -79,6 +79,8 @@ class Parameters:
     class_weight: Multiplies the loss of the nodes of a class.
         A mapping from label to weight; "balanced" is inverse to the classes' node weights.
     qp: Solver of the cutting plane's working-set program.
+        ``dual``: our Newton method. ``dcd``: dual coordinate descent, as the paper has it. ``clarabel``: a general
+        solver (extra ``exact``). All end at the same weights; see docs/paper.md for their times.
     warm_start: Go on from the fit before, where that was to the same data.
         With another C or a smaller gap, the primal-dual learner takes up the state that it reached; the certificate is
         made anew. The state is kept with the estimator (12 bytes per edge and active label pair) but not pickled,

@@ -40,4 +40,10 @@ struct QPSolution {
 QPSolution solve_newton(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
                         const QPOptions& options, const StopTest& stop = {});
 
+// Dual coordinate descent in the manner of Ramanan (2013), as the paper has it (3.2.3): one alpha at a time in random
+// order, w clipped after every step; a step that would break sum a <= C takes its mass from the worst active plane. An
+// iteration is a sweep over the planes.
+QPSolution solve_coordinate(const PlaneSet& set, const Box& box, double C, std::vector<double> start,
+                            const QPOptions& options, const StopTest& stop = {});
+
 }  // namespace gapcut
