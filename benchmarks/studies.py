@@ -36,8 +36,10 @@ ONE_HOT = (
 POOR = (
     Contender("cutting-plane", "qpbo", "none"),
     Contender("cutting-plane", "qpbo-rounded", "none"),
+    Contender("cutting-plane", "qpbo-rounded-energy", "none"),
     Contender("block", "qpbo", "none"),
     Contender("block", "qpbo-rounded", "none"),
+    Contender("block", "qpbo-rounded-energy", "none"),
     Contender("frank-wolfe", "icm", "none"),
     Contender("frank-wolfe", "bp", "none"),
 )

@@ -40,6 +40,7 @@ def default_contenders(graphs: Sequence[Graph]) -> list[Contender]:
         Contender("block", "trws", "pairwise"),
         Contender("block", "qpbo"),
         Contender("block", "qpbo-rounded"),
+        Contender("block", "qpbo-rounded-energy"),
         Contender("frank-wolfe", "icm"),
     ]
     return [*pairs, Contender("block", "tree")] if all_forests(graphs) else pairs
