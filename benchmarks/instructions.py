@@ -31,6 +31,15 @@ KERNELS = (
     "add_rows",
     "add_products",
     "max_plus",
+    "sparse_sums",
+    "add_sparse_rows",
+    "rows_of_lists",
+    "table_sums",
+    "message_step",
+    "table_step",
+    "simplex_step",
+    "sums_of_four",
+    "add_listed_rows",
 )
 TARGETS = ("baseline", "v3")
 """What valgrind can run."""

@@ -36,6 +36,9 @@ float square(std::int64_t n, const float* x);
 void add_weighted_rows(std::int64_t n, std::int64_t width, const float* const weight[4], const float* rows, float* sum);
 void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* rows, const float* by_feature,
                float* out);
+void sparse_sums(std::int64_t n, std::int64_t width, CompressedRows x, const float* by_column, float* out);
+void add_sparse_rows(std::int64_t n, std::int64_t width, CompressedRows x, const float* weights, float* by_column);
+void rows_of_lists(std::int64_t n, std::int64_t width, const float* const* lists, float* rows);
 void add_split(std::int64_t n, const double* b, const float* tail, const float* head, double* to_tail, double* to_head);
 void table_sums(std::int64_t labels, std::int64_t n, const float* const* m, float* rows, float* columns,
                 std::int64_t stride);

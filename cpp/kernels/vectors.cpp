@@ -25,28 +25,45 @@ void add_scaled(double* y, double s, const double* a, std::int64_t n) {
         n, [=]<class V>(std::int64_t j) { multiply_add(V::fill(s), V::load(a + j), V::load(y + j)).store(y + j); });
 }
 
-// Four registers of sums stay while the rows pass.
+// Sums k[0], ... stay in as many registers while the rows pass. They may overlap: what both hold is the same.
+template <class V, int registers>
+GAPCUT_INLINE void sum_rows(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out,
+                            const std::int64_t (&k)[4]) {
+    constexpr bool two = registers > 1, three = registers > 2, four = registers > 3;
+    V s0 = V::load(out + k[0]), s1 = s0, s2 = s0, s3 = s0;
+    if constexpr (two) s1 = V::load(out + k[1]);
+    if constexpr (three) s2 = V::load(out + k[2]);
+    if constexpr (four) s3 = V::load(out + k[3]);
+    for (std::int64_t d = 0; d < dims; ++d, rows += n) {
+        const V w = V::fill(x[d]);
+        s0 = multiply_add(w, V::load(rows + k[0]), s0);
+        if constexpr (two) s1 = multiply_add(w, V::load(rows + k[1]), s1);
+        if constexpr (three) s2 = multiply_add(w, V::load(rows + k[2]), s2);
+        if constexpr (four) s3 = multiply_add(w, V::load(rows + k[3]), s3);
+    }
+    s0.store(out + k[0]);
+    if constexpr (two) s1.store(out + k[1]);
+    if constexpr (three) s2.store(out + k[2]);
+    if constexpr (four) s3.store(out + k[3]);
+}
+
 void add_rows(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out) {
     constexpr auto size = Doubles::size;
     std::int64_t k = 0;
-    for (; k + 4 * size <= n; k += 4 * size) {
-        Doubles s0 = Doubles::load(out + k), s1 = Doubles::load(out + k + size);
-        Doubles s2 = Doubles::load(out + k + 2 * size), s3 = Doubles::load(out + k + 3 * size);
-        const double* row = rows + k;
-        for (std::int64_t d = 0; d < dims; ++d, row += n) {
-            const Doubles w = Doubles::fill(x[d]);
-            s0 = multiply_add(w, Doubles::load(row), s0), s1 = multiply_add(w, Doubles::load(row + size), s1);
-            s2 = multiply_add(w, Doubles::load(row + 2 * size), s2);
-            s3 = multiply_add(w, Doubles::load(row + 3 * size), s3);
-        }
-        s0.store(out + k), s1.store(out + k + size), s2.store(out + k + 2 * size), s3.store(out + k + 3 * size);
-    }
-    in_registers<Doubles, Double1>(n - k, [=]<class V>(std::int64_t i) {
-        V sum = V::load(out + k + i);
-        const double* row = rows + k + i;
-        for (std::int64_t d = 0; d < dims; ++d, row += n) sum = multiply_add(V::fill(x[d]), V::load(row), sum);
-        sum.store(out + k + i);
-    });
+    const auto sum = [&]<class V, int registers>(std::int64_t last) {
+        sum_rows<V, registers>(dims, n, x, rows, out,
+                               {k, registers > 2 ? k + V::size : last, registers > 3 ? k + 2 * V::size : last, last});
+    };
+    for (; k + 4 * size <= n; k += 4 * size) sum.template operator()<Doubles, 4>(k + 3 * size);
+    const auto left = n - k;
+    if (left > 3 * size) return sum.template operator()<Doubles, 4>(n - size);
+    if (left > 2 * size) return sum.template operator()<Doubles, 3>(n - size);
+    if (left > size) return sum.template operator()<Doubles, 2>(n - size);
+    if (left == size) return sum.template operator()<Doubles, 1>(k);
+    for (; k + 4 <= n; k += 4) sum.template operator()<Double1, 4>(k + 3);
+    if (k + 3 == n) return sum.template operator()<Double1, 3>(k + 2);
+    if (k + 2 == n) return sum.template operator()<Double1, 2>(k + 1);
+    if (k + 1 == n) sum.template operator()<Double1, 1>(k);
 }
 
 // Blocks of four sums of the left by two registers of the right.

@@ -215,6 +215,42 @@ GAPCUT_TEST(sums_of_rows_and_columns) {
     });
 }
 
+GAPCUT_TEST(sparse_rows_meet_lists_side_by_side) {
+    on_every_target([](std::mt19937& random) {
+        for (const auto n : kLengths)
+            for (const std::int64_t registers : {1, 2, 3, 4}) {
+                constexpr std::int64_t columns = 5;
+                const auto width = registers * kernels().floats;
+                std::vector<std::int64_t> offsets{0};
+                std::vector<std::int32_t> at;
+                for (std::int64_t i = 0; i < n; ++i) {
+                    for (std::int32_t c = 0; c < columns; ++c)
+                        if (random() % 3 == 0) at.push_back(c);
+                    offsets.push_back(std::ssize(at));
+                }
+                const auto values = numbers<double>(random, std::ssize(at) + 1);
+                const auto weights = numbers<float>(random, columns * width), list = numbers<float>(random, width * n);
+                auto out = numbers<float>(random, n * width), sums = weights, sums_ = sums, rows = out, rows_ = rows;
+                std::vector<float> out_(out.size(), 0.0F);
+                std::vector<const float*> lists;
+                for (std::int64_t k = 0; k < width; ++k) lists.push_back(list.data() + k * n);
+                for (std::int64_t i = 0; i < n; ++i)
+                    for (std::int64_t k = 0; k < width; ++k) {
+                        rows_[i * width + k] = lists[k][i];
+                        for (auto p = offsets[i]; p < offsets[i + 1]; ++p) {
+                            out_[i * width + k] += static_cast<float>(values[p]) * weights[at[p] * width + k];
+                            sums_[at[p] * width + k] += static_cast<float>(values[p]) * lists[k][i];
+                        }
+                    }
+                const CompressedRows x{offsets.data(), at.data(), values.data()};
+                kernels().sparse_sums(n, width, x, weights.data(), out.data());
+                kernels().rows_of_lists(n, width, lists.data(), rows.data());
+                kernels().add_sparse_rows(n, width, x, rows.data(), sums.data());
+                CHECK(near(out, out_) && rows == rows_ && near(sums, sums_));
+            }
+    });
+}
+
 GAPCUT_TEST(products_of_matrices) {
     on_every_target([](std::mt19937& random) {
         for (const auto n : kLengths)

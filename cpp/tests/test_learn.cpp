@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "check.hpp"
@@ -212,6 +213,33 @@ GAPCUT_TEST(plane_cache_keeps_its_cap_and_its_sums) {
         cache.refresh();
         for (std::int64_t j = 0; j < dim; ++j) CHECK(std::abs(running[j] - cache.weights()[j]) < 1e-12);
     }
+}
+
+GAPCUT_TEST(factors_solve_any_number_of_right_hand_sides) {
+    std::mt19937 random(9);
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 40, 97})
+        for (const std::int64_t count : {1, 2, 3, 4, 11, 20}) {
+            const auto rows = normal(random, (n + 3) * n);
+            const auto matrix = scaled(gram(RowMatrix::from_dense(n + 3, n, rows.data()), {}), 1.0, 0.5);
+            auto x = normal(random, count * n);
+            const auto wanted = x;
+            std::vector<double> image(static_cast<std::size_t>(n));
+            std::vector<double*> sides;
+            for (std::int64_t c = 0; c < count; ++c) {
+                matrix.multiply(wanted.data() + c * n, image.data());
+                std::ranges::copy(image, x.begin() + c * n);
+                sides.push_back(x.data() + c * n);
+            }
+            Cholesky(matrix).solve(sides);
+            CHECK(farthest(x, wanted) <= 1e-9);
+        }
+    bool refused = false;
+    try {
+        Cholesky(scaled(Symmetric(20), 1.0, -1.0));
+    } catch (const std::domain_error&) {
+        refused = true;
+    }
+    CHECK(refused);
 }
 
 GAPCUT_TEST(unary_systems_are_one_metric) {

@@ -31,6 +31,13 @@ struct ArcSteps {
     float tau, sigma, over_relaxation;
 };
 
+// Compressed rows: entries offsets[i] <= p < offsets[i + 1] of row i.
+struct CompressedRows {
+    const std::int64_t* offsets;
+    const std::int32_t* columns;
+    const double* values;
+};
+
 struct Kernels {
     const char* name;
     std::int64_t floats;  // in one register; lengths of padded rows are multiples of it
@@ -43,7 +50,7 @@ struct Kernels {
     // out[k] += sum_d x[d] rows[d, k], rows (dims, n)
     void (*add_rows)(std::int64_t dims, std::int64_t n, const double* x, const double* rows, double* out);
     // sum[i, j] += sum_r left[r, i] right[r, j], r < n, i < left_width, j < right_width, rows of all three as far apart
-    // as their strides say; both widths are multiples of `tile`.
+    // as their strides say; left_width is a multiple of 4, right_width of `tile`.
     void (*add_products)(std::int64_t n, std::int64_t left_width, const double* left, std::int64_t left_stride,
                          std::int64_t right_width, const double* right, std::int64_t right_stride, double* sum,
                          std::int64_t stride);
@@ -91,6 +98,14 @@ struct Kernels {
     // multiple of `floats`.
     void (*scores_of)(std::int64_t dims, std::int64_t width, std::int64_t stride, const float* rows,
                       const float* by_feature, float* out);
+    // Sparse rows against the `width` values that stand side by side in a row of by_column (columns, width), width
+    // being 1 to 4 times `floats`: out[i, :] = sum_p values[p] by_column[columns[p], :] over the entries of row i; and
+    // by_column[columns[p], :] += values[p] weights[i, :]
+    void (*sparse_sums)(std::int64_t n, std::int64_t width, CompressedRows x, const float* by_column, float* out);
+    void (*add_sparse_rows)(std::int64_t n, std::int64_t width, CompressedRows x, const float* weights,
+                            float* by_column);
+    // rows[i * width + k] = lists[k][i]
+    void (*rows_of_lists)(std::int64_t n, std::int64_t width, const float* const* lists, float* rows);
     // The slack bound's split of n coefficients b of one label pair in the proportion tail : head (tail_fraction() of
     // slack_bound.hpp), added to both ends. A negative b counts as 0.
     void (*add_split)(std::int64_t n, const double* b, const float* tail, const float* head, double* to_tail,

@@ -7,13 +7,13 @@
 namespace gapcut {
 namespace {
 
-// Sparse features are written out, chunk by chunk, where so many of them are not zero and columns are at most so many.
-constexpr double kWorthFilling = 1.0 / 16.0;
+// Label pairs stand side by side where so many of the features are not zero and columns are at most so many.
+constexpr double kLeastDensity = 1.0 / 16.0;
 constexpr std::int64_t kMostColumns = 1024;
 
 }  // namespace
 
-EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
+EdgePhase::EdgePhase(const Problem& p) : problem_(p), pairs_(p.edges) {
     const auto pairs = static_cast<std::size_t>(p.n_labels) * p.n_labels;
     const auto M = p.edges.rows(), De = p.edge_dim();
     active_.assign(pairs, 0);
@@ -21,8 +21,8 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p) {
     const auto size = kernels().floats;
     width_ = (De + size - 1) / size * size;
     const double density = entries_a_row(p.edges) / static_cast<double>(std::max<std::int64_t>(1, De));
-    by_chunk_ = p.edges.sparse() && De <= kMostColumns && density >= kWorthFilling;
-    by_entry_ = p.edges.sparse() && !by_chunk_;
+    side_by_side_ = p.edges.sparse() && De <= kMostColumns && density >= kLeastDensity;
+    by_entry_ = p.edges.sparse() && !side_by_side_;
     if (!p.edges.sparse()) {
         rows_.assign(static_cast<std::size_t>(M * width_), 0.0F);
         columns_.resize(static_cast<std::size_t>(M * De));
@@ -81,6 +81,7 @@ double ArcPhase::crowding(int label) const {
 }
 
 void EdgePhase::set_weights(std::span<const double> weights) {
+    if (side_by_side_) return pairs_.set_weights(weights, active_list_);
     const auto De = problem_.edge_dim();
     by_pair_.clear();
     features_.clear();
@@ -104,24 +105,6 @@ void EdgePhase::set_weights(std::span<const double> weights) {
     for (const Entry& entry : by_pair_) by_feature_[next[entry.feature]++] = entry;
 }
 
-// Rows and columns of a chunk; sparse features are written out, since whole registers then cost less than single
-// entries.
-EdgePhase::Features EdgePhase::features_of(Shard& s, std::int64_t begin, std::int64_t n) const {
-    if (!by_chunk_) return {rows_.data() + begin * width_, columns_.data() + begin, problem_.edges.rows()};
-    const auto fill = [&](std::int64_t from, std::int64_t count, float scale) {
-        for (std::int64_t i = 0; i < count; ++i)
-            problem_.edges.for_row(from + i, [&](std::int32_t d, double x) {
-                s.rows[i * width_ + d] = s.columns[d * kStride + i] = scale * static_cast<float>(x);
-            });
-    };
-    s.rows.resize(static_cast<std::size_t>(kChunk * width_));
-    s.columns.resize(static_cast<std::size_t>(problem_.edge_dim() * kStride));
-    fill(s.filled, s.filled_edges, 0.0F);  // what the chunk before has left
-    fill(begin, n, 1.0F);
-    s.filled = begin, s.filled_edges = n;
-    return {s.rows.data(), s.columns.data(), kStride};
-}
-
 void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto width = row_width(problem_.n_labels);
     s.z_tail.resize(static_cast<std::size_t>(width * kStride));
@@ -131,6 +114,7 @@ void EdgePhase::gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<c
 }
 
 void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
+    if (side_by_side_) return pairs_.gains(begin, n, s.sparse, s.gain.data(), kStride);
     if (!by_entry_) {
         for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
             const auto at = first_of_pair_[slot];
@@ -147,19 +131,28 @@ void EdgePhase::gains(Shard& s, std::int64_t begin, std::int64_t n, const Featur
         });
 }
 
+void EdgePhase::add_sparse_gradient(Shard& s, std::int64_t begin, std::int64_t n) const {
+    const auto De = problem_.edge_dim();
+    for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
+        const float* m = m_[active_list_[slot]].data() + begin;
+        double* sum = s.gradient.data() + slot * De;
+        for (std::int64_t i = 0; i < n; ++i)
+            if (m[i] != 0.0F) problem_.edges.add_row(begin + i, static_cast<double>(m[i]), sum);
+    }
+}
+
 void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
     const auto De = problem_.edge_dim();
     const auto slots = std::ssize(active_list_);
-    if (by_entry_) {
+    if (by_entry_) return add_sparse_gradient(s, begin, n);
+    if (side_by_side_) {
+        std::vector<const float*> m;
+        std::vector<double*> sums;
         for (std::int64_t slot = 0; slot < slots; ++slot) {
-            const float* m = m_[active_list_[slot]].data() + begin;
-            double* sum = s.gradient.data() + slot * De;
-            for (std::int64_t i = 0; i < n; ++i)
-                if (m[i] != 0.0F)
-                    problem_.edges.for_row(begin + i,
-                                           [&](std::int32_t d, double x) { sum[d] += static_cast<double>(m[i]) * x; });
+            m.push_back(m_[active_list_[slot]].data() + begin);
+            sums.push_back(s.gradient.data() + slot * De);
         }
-        return;
+        return pairs_.add_weighted(begin, n, m, sums, s.sparse);
     }
     s.weighted.assign(static_cast<std::size_t>((slots + 3) / 4 * 4 * width_), 0.0F);
     const auto block = rows_at_once(width_);
@@ -176,20 +169,23 @@ void EdgePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const
             s.gradient[slot * De + d] += static_cast<double>(s.weighted[slot * width_ + d]);
 }
 
-// sums[j] += sum_e weight[j][e] phi_e for `count` of four lists of weights.
-void EdgePhase::add_weighted_features(Shard& s, std::int64_t n, const float* rows, const float* const weight[4],
-                                      double* sums, std::int64_t count) const {
+// sums[j] += sum_e weight[j][e] phi_e for as many lists of weights as are taken at once.
+void EdgePhase::add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float*> weight,
+                                      std::span<double* const> sums) const {
+    if (side_by_side_) return pairs_.add_weighted(begin, n, weight, sums, s.sparse);
     const auto De = problem_.edge_dim();
+    const float* const four[4] = {weight[0], weight[std::min<std::size_t>(1, weight.size() - 1)],
+                                  weight[std::min<std::size_t>(2, weight.size() - 1)], weight.back()};
     s.weighted.assign(static_cast<std::size_t>(4 * width_), 0.0F);
-    kernels().add_weighted_rows(n, width_, weight, rows, s.weighted.data());
-    for (std::int64_t j = 0; j < count; ++j)
-        for (std::int64_t d = 0; d < De; ++d) sums[j * De + d] += static_cast<double>(s.weighted[j * width_ + d]);
+    kernels().add_weighted_rows(n, width_, four, features_of(begin).rows, s.weighted.data());
+    for (std::size_t j = 0; j < weight.size(); ++j)
+        for (std::int64_t d = 0; d < De; ++d) sums[j][d] += static_cast<double>(s.weighted[j * width_ + d]);
 }
 
 void EdgePhase::begin_step(Shard& s) const {
     s.sums.clear(problem_, s.range);
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    s.gain.resize(active_list_.size() * kStride);
+    s.gain.resize(static_cast<std::size_t>(SparsePairs::padded(std::ssize(active_list_)) * kStride));
     s.residual = 0.0;
 }
 
@@ -198,7 +194,7 @@ void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z
     const auto K = problem_.n_labels;
     begin_step(s);
     s.range.for_chunks(kChunk, [&](std::int64_t begin, std::int64_t n) {
-        const Features features = features_of(s, begin, n);
+        const Features features = features_of(begin);
         gather(s, begin, n, z);
         gains(s, begin, n, features);
         s.sums.start_chunk();
@@ -217,8 +213,8 @@ void ArcPhase::step(std::int64_t shard, ArcSteps steps, std::span<const float> z
 void EdgePhase::compute_gradient(std::int64_t shard) {
     Shard& s = shards_[shard];
     s.gradient.assign(active_list_.size() * static_cast<std::size_t>(problem_.edge_dim()), 0.0);
-    s.range.for_chunks(
-        kChunk, [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n, features_of(s, begin, n)); });
+    s.range.for_chunks(kChunk,
+                       [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n, features_of(begin)); });
 }
 
 std::size_t ArcPhase::saved_size(std::size_t pairs) const {
@@ -271,8 +267,9 @@ bool ArcPhase::mostly_zero(std::int64_t begin, std::int64_t n, std::span<const f
         products +=
             static_cast<double>(std::count_if(tail, tail + K, positive) * std::count_if(head, head + K, positive));
     }
-    const double fraction = inactive / static_cast<double>(active_.size()), entry = by_chunk_ ? 2.0 : 0.7,
-                 rows = static_cast<double>(width_ / kernels().floats);
+    const double fraction = inactive / static_cast<double>(active_.size()), entry = side_by_side_ ? 2.0 : 0.7,
+                 rows = side_by_side_ ? entries_a_row(problem_.edges) / static_cast<double>(kernels().floats) * 1.0
+                                      : static_cast<double>(width_ / kernels().floats);
     return 8.0 * products * (2.0 + entry * fraction * entries_a_row(problem_.edges)) <
            static_cast<double>(n) * inactive * (rows + 0.4);
 }
@@ -300,31 +297,24 @@ void ArcPhase::add_inactive_by_edge(Shard& s, std::int64_t begin, std::int64_t n
 
 void ArcPhase::add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const {
     const auto K = problem_.n_labels;
-    const auto De = problem_.edge_dim();
-    const Features features = features_of(s, begin, n);
+    const auto De = problem_.edge_dim(), at_once = side_by_side_ ? SparsePairs::block() : 4;
     gather(s, begin, n, z);
-    s.gain.resize(std::max<std::size_t>(s.gain.size(), 4 * kChunk));
-    const float* weight[4];
-    double* sums[4];
-    std::vector<double> found(static_cast<std::size_t>(4 * De));
-    std::int64_t count = 0;
+    s.gain.resize(std::max<std::size_t>(s.gain.size(), at_once * kChunk));
+    std::vector<const float*> weight;
+    std::vector<double*> sums;
     const auto flush = [&] {
-        if (count == 0) return;
-        for (auto j = count; j < 4; ++j) weight[j] = weight[count - 1];
-        std::ranges::fill(found, 0.0);
-        add_weighted_features(s, n, features.rows, weight, found.data(), count);
-        for (std::int64_t j = 0; j < count; ++j)
-            for (std::int64_t d = 0; d < De; ++d) sums[j][d] += found[j * De + d];
-        count = 0;
+        if (!weight.empty()) add_weighted_features(s, begin, n, weight, sums);
+        weight.clear();
+        sums.clear();
     };
     for (std::int64_t pair = 0; pair < std::ssize(active_); ++pair) {
         if (active_[pair]) continue;
-        float* m = s.gain.data() + count * kChunk;
+        float* m = s.gain.data() + std::ssize(weight) * kChunk;
         if (!kernels().least(n, s.z_tail.data() + pair / K * kStride, s.z_head.data() + pair % K * kStride, m))
             continue;
-        weight[count] = m;
-        sums[count++] = s.inactive.data() + pair * De;
-        if (count == 4) flush();
+        weight.push_back(m);
+        sums.push_back(s.inactive.data() + pair * De);
+        if (std::ssize(weight) == at_once) flush();
     }
     flush();
 }

@@ -11,6 +11,7 @@
 #include "gapcut/kernels.hpp"
 #include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/problem.hpp"
+#include "sparse_pairs.hpp"
 
 namespace gapcut {
 
@@ -71,21 +72,24 @@ class EdgePhase {
         EndSums<float> sums;                     // 2 t - d
         std::vector<double> gradient, inactive;  // (active pairs, De); (K * K, De)
         std::vector<float> gain, z_tail, z_head, weighted;
-        std::vector<float> rows, columns;  // of the chunk of `filled_edges` from `filled` on, see features_of
-        std::int64_t filled = 0, filled_edges = 0;
+        SparsePairs::Scratch sparse;
         double residual = 0.0;
     };
 
-    struct Features {  // of a chunk: (n, width) and (De, n), columns `stride` apart
-        const float *rows, *columns;
-        std::int64_t stride;
+    struct Features {  // of a chunk, where they are dense: (n, width) and (De, n), columns `stride` apart
+        const float *rows = nullptr, *columns = nullptr;
+        std::int64_t stride = 0;
     };
-    Features features_of(Shard& s, std::int64_t begin, std::int64_t n) const;
+    Features features_of(std::int64_t begin) const {
+        if (rows_.empty()) return {};
+        return {rows_.data() + begin * width_, columns_.data() + begin, problem_.edges.rows()};
+    }
     void begin_step(Shard& s) const;  // all sums of the shard are 0
     void gather(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
-    void add_weighted_features(Shard& s, std::int64_t n, const float* rows, const float* const weight[4], double* sums,
-                               std::int64_t count) const;
+    void add_weighted_features(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float*> weight,
+                               std::span<double* const> sums) const;
     void gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const;
+    void add_sparse_gradient(Shard& s, std::int64_t begin, std::int64_t n) const;
     virtual void add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const;
     virtual double multiplier_norm(const Shard& s) const = 0;
     void list(std::int32_t pair);  // as active
@@ -93,9 +97,10 @@ class EdgePhase {
     static constexpr std::int64_t kChunk = EndSums<float>::kChunk, kStride = EndSums<float>::kStride;
 
     const Problem& problem_;
-    std::int64_t width_ = 0;                    // De rounded up to whole registers
-    bool by_chunk_ = false, by_entry_ = false;  // sparse features: written out for each chunk, or used as they are
-    std::vector<float> rows_, columns_;         // (M, width) and (De, M); empty where the features are sparse
+    std::int64_t width_ = 0;                        // De rounded up to whole registers
+    bool side_by_side_ = false, by_entry_ = false;  // how sparse features meet the label pairs
+    SparsePairs pairs_;                             // side by side
+    std::vector<float> rows_, columns_;             // (M, width) and (De, M); empty where the features are sparse
     std::vector<std::uint8_t> active_;
     std::vector<std::int32_t> active_list_;
     std::vector<std::vector<float>> m_;  // of each label pair

@@ -8,6 +8,7 @@
 #include "edge_phase.hpp"
 #include "gapcut/learn/metric.hpp"
 #include "node_phase.hpp"
+#include "operations.hpp"
 #include "table_phase.hpp"
 
 namespace gapcut {
@@ -364,8 +365,9 @@ double PrimalDual::operations() const {
     const State& s = *state_;
     const auto N = static_cast<double>(s.p.nodes.rows()), M = static_cast<double>(s.p.edges.rows());
     const double K = s.p.n_labels, active = static_cast<double>(active_pairs());
-    const auto Dn = static_cast<double>(s.p.node_dim()), De = static_cast<double>(s.p.edge_dim());
-    return N * K * (0.7 * Dn + 20.0) + M * (active * (0.45 * De + 6.0) + 12.0 * K) + 4.0 * K * Dn * Dn;
+    const auto Dn = static_cast<double>(s.p.node_dim());
+    const double products = (s.p.edges.sparse() ? 0.7 : 0.45) * entries_a_row(s.p.edges);
+    return N * K * (0.7 * Dn + 20.0) + M * (active * (products + 6.0) + 12.0 * K) + 1.5 * K * Dn * Dn;
 }
 
 std::vector<double> PrimalDual::weights() const {

@@ -8,7 +8,7 @@
 namespace gapcut {
 namespace {
 
-constexpr std::int64_t kShards = 16, kRows = 64;
+constexpr std::int64_t kShards = 16, kRows = 64, kNarrow = 2;
 
 struct Share {  // of a label at a node
     std::int32_t label;
@@ -59,7 +59,29 @@ void add_nodes(const Problem& p, std::span<const float> z, std::int64_t begin, s
         for (std::int64_t d = 0; d < Dn; ++d) sum[k * Dn + d] += products[k * width + d];
 }
 
+// The same sums where there are so few features that looking for labels of 0 would cost more than they do.
+void add_narrow_edges(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end, double* sum) {
+    const auto K = p.n_labels;
+    const auto De = p.edge_dim();
+    std::vector<double> change(static_cast<std::size_t>(K));
+    for (auto e = begin; e < end; ++e) {
+        const float *tail = z.data() + std::int64_t{p.tail[e]} * K, *head = z.data() + std::int64_t{p.head[e]} * K;
+        const double* features = p.edges.dense_row(e);
+        for (std::int32_t k = 0; k < K; ++k) {
+            const bool truth = k == p.labels[p.tail[e]];
+            if (tail[k] == 0.0F && !truth) continue;
+            for (std::int32_t l = 0; l < K; ++l) change[l] = -static_cast<double>(std::min(tail[k], head[l]));
+            if (truth) change[p.labels[p.head[e]]] += 1.0;
+            for (std::int64_t d = 0; d < De; ++d) {
+                double* out = sum + p.unary_size() + k * K * De + d;
+                for (std::int32_t l = 0; l < K; ++l) out[l * De] += change[l] * features[d];
+            }
+        }
+    }
+}
+
 void add_edges(const Problem& p, std::span<const float> z, std::int64_t begin, std::int64_t end, double* sum) {
+    if (!p.edges.sparse() && p.edge_dim() <= kNarrow) return add_narrow_edges(p, z, begin, end, sum);
     const auto K = p.n_labels;
     std::vector<Share> at_tail, at_head;
     for (auto e = begin; e < end; ++e) {

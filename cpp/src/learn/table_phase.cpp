@@ -63,7 +63,7 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
     const auto K = problem_.n_labels;
     begin_step(s);
     s.range.for_chunks(chunk_, [&](std::int64_t begin, std::int64_t n) {
-        const Features features = features_of(s, begin, n);
+        const Features features = features_of(begin);
         gather(s, begin, n, z);
         table_gains(s, begin, n, features);
         s.sums.start_chunk();
@@ -82,7 +82,7 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
 
 // Weights of any sign are seldom zero: four pairs share the features they read.
 void TablePhase::table_gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
-    if (by_entry_) return gains(s, begin, n, features);
+    if (problem_.edges.sparse()) return gains(s, begin, n, features);
     const auto De = problem_.edge_dim(), slots = static_cast<std::int64_t>(std::ssize(active_list_));
     const auto count = [&](std::int64_t slot) { return first_of_pair_[slot + 1] - first_of_pair_[slot]; };
     for (std::int64_t slot = 0; slot < slots;) {
@@ -103,7 +103,7 @@ void TablePhase::table_gains(Shard& s, std::int64_t begin, std::int64_t n, const
 
 // Most entries are exactly zero: labels that are sure leave one in K^2.
 void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
-    if (by_entry_) return EdgePhase::add_gradient(s, begin, n, features);
+    if (problem_.edges.sparse()) return add_sparse_gradient(s, begin, n);
     const auto De = problem_.edge_dim();
     std::vector<std::int32_t> at(static_cast<std::size_t>(n));
     for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {

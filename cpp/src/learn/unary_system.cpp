@@ -76,12 +76,37 @@ UnarySystem::UnarySystem(const Problem& p, std::vector<double> weight, Way way, 
     : problem_(p), weight_(std::move(weight)), way_(way), threads_(std::max(1, threads)), rows_(rows) {
     if (way_ == Way::dense) {
         gram_ = gram(p.nodes, weight_);
+        pack_gram();
         return;
     }
     row_sums_ = gram_row_sums(p.nodes, weight_);
     diagonal_.assign(row_sums_.size(), 0.0);
     for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
         p.nodes.for_row(u, [&](std::int32_t j, double x) { diagonal_[j] += weight_[u] * x * x; });
+}
+
+// The Gram matrix by panels of as many columns as a kernel takes, so that it is read once, in order, for all labels.
+void UnarySystem::pack_gram() {
+    const auto tile = kernels().tile, panels = (gram_.n + tile - 1) / tile;
+    panels_.assign(static_cast<std::size_t>(gram_.n * panels * tile), 0.0);
+    double* to = panels_.data();
+    for (std::int64_t first = 0; first < gram_.n; first += tile)
+        for (std::int64_t r = 0; r < gram_.n; ++r, to += tile)
+            std::copy_n(gram_.row(r) + first, std::min(tile, gram_.n - first), to);
+}
+
+// out_k = A x_k
+void UnarySystem::multiply_gram(std::span<const double> x, std::span<double> out) const {
+    const auto Dn = gram_.n, tile = kernels().tile, width = (Dn + tile - 1) / tile * tile;
+    const auto K = std::int64_t{problem_.n_labels}, labels = (K + 3) / 4 * 4;
+    std::vector<double> columns(static_cast<std::size_t>(Dn * labels), 0.0);
+    std::vector<double> sums(static_cast<std::size_t>(labels * width), 0.0);
+    for (std::int64_t k = 0; k < K; ++k)
+        for (std::int64_t d = 0; d < Dn; ++d) columns[d * labels + k] = x[k * Dn + d];
+    for (std::int64_t first = 0; first < Dn; first += tile)
+        kernels().add_products(Dn, labels, columns.data(), labels, tile, panels_.data() + first * Dn, tile,
+                               sums.data() + first, width);
+    for (std::int64_t k = 0; k < K; ++k) std::copy_n(sums.data() + k * width, Dn, out.data() + k * Dn);
 }
 
 void UnarySystem::update(std::span<const double> factor, double inverse_c) {
@@ -173,15 +198,10 @@ void UnarySystem::multiply(std::span<const double> x, std::span<double> out) con
     const auto Dn = problem_.node_dim();
     const auto K = problem_.n_labels;
     if (way_ == Way::iterative) return apply(std::vector<std::uint8_t>(static_cast<std::size_t>(K), 1), x, out);
-    for (int k = 0; k < K; ++k) {
-        const double* from = x.data() + k * Dn;
-        double* to = out.data() + k * Dn;
-        if (way_ == Way::dense)
-            gram_.multiply(from, to);
-        else
-            for (std::int64_t d = 0; d < Dn; ++d) to[d] = row_sums_[d] * from[d];
-        for (std::int64_t d = 0; d < Dn; ++d) to[d] *= factor_[k];
-    }
+    if (way_ == Way::dense) multiply_gram(x, out);
+    for (int k = 0; k < K; ++k)
+        for (std::int64_t d = 0, j = k * Dn; d < Dn; ++d, ++j)
+            out[j] = factor_[k] * (way_ == Way::dense ? out[j] : row_sums_[d] * x[j]);
 }
 
 double UnarySystem::step(std::span<const double> gradient, std::span<const std::uint8_t> bounded,
@@ -205,6 +225,7 @@ double UnarySystem::dense_step(std::span<const double> gradient, std::span<const
     std::vector<double> right(x.size()), moved(x.size()), scratch;
     multiply(w, right);
     for (std::size_t j = 0; j < x.size(); ++j) right[j] -= gradient[j];
+    std::vector<std::vector<double*>> solved(solver_.size());
     for (int k = 0; k < problem_.n_labels; ++k) {
         const auto at = k * Dn;
         std::copy_n((bounded[k] ? w.data() : right.data()) + at, Dn, x.data() + at);
@@ -212,8 +233,9 @@ double UnarySystem::dense_step(std::span<const double> gradient, std::span<const
             box_descent(scaled(gram_, factor_[k], inverse_c_), right.data() + at, lower.data() + at, upper.data() + at,
                         kBoxSweeps, x.data() + at, scratch);
         else
-            solver_[which_[k]].solve(x.data() + at);
+            solved[which_[k]].push_back(x.data() + at);
     }
+    for (std::size_t i = 0; i < solver_.size(); ++i) solver_[i].solve(solved[i]);
     for (std::size_t j = 0; j < x.size(); ++j) moved[j] = x[j] - w[j];
     multiply(moved, right);
     return std::inner_product(moved.begin(), moved.end(), right.begin(), 0.0);

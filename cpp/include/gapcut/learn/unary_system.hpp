@@ -56,6 +56,8 @@ class UnarySystem {
                          std::span<const double> upper, std::span<const double> w, std::span<double> x) const;
     double conjugate_gradients(std::span<const double> gradient, std::vector<std::uint8_t> open,
                                std::span<const double> w, std::span<double> x) const;
+    void pack_gram();
+    void multiply_gram(std::span<const double> x, std::span<double> out) const;
     void apply(const std::vector<std::uint8_t>& labels, std::span<const double> x, std::span<double> out) const;
     void add_rows(std::int64_t begin, std::int64_t end, const std::vector<std::uint8_t>& labels,
                   std::span<const double> x, std::span<double> sum) const;
@@ -69,6 +71,7 @@ class UnarySystem {
     FloatRows rows_;
     double inverse_c_ = 0.0;
     Symmetric gram_;                // dense
+    std::vector<double> panels_;    // likewise
     std::vector<double> diagonal_;  // of A (iterative: the preconditioner)
     std::vector<double> row_sums_;  // of |X|' diag(weight) |X| (iterative and diagonal)
     std::vector<double> factor_;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gapcut/linear/symmetric.hpp"
@@ -16,10 +17,18 @@ class Cholesky {
     Cholesky() = default;
     // Throws std::domain_error if the matrix is not positive definite.
     explicit Cholesky(const Symmetric& matrix);
-    void solve(double* x) const;  // in place
+    // In place, for each of the right-hand sides: together they cost less.
+    void solve(std::span<double* const> x) const;
 
   private:
-    Symmetric upper_;  // U with U'U = matrix, upper triangle
+    void eliminate(std::int64_t first);
+    void solve(double* x) const;
+    void solve_rows(std::int64_t width, double* x) const;
+    double& at(std::int64_t i, std::int64_t j) { return values_[i * stride_ + j]; }
+    const double& at(std::int64_t i, std::int64_t j) const { return values_[i * stride_ + j]; }
+
+    std::int64_t n_ = 0, stride_ = 0;
+    std::vector<double> values_;  // U with U'U = matrix, and below the diagonal U'
 };
 
 class GrowingCholesky {
