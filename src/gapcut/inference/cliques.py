@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gapcut.inference.packing import as_floats, first_bad_entry
+from gapcut.inference.packing import as_floats, first_bad_entry, spans
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 MOST_NODES = 32
@@ -41,6 +41,19 @@ class PackedCliques:
         shape = tuple(labels[self.members(clique)].tolist())
         start = int(self.table_at[clique])
         return self.tables[start : start + int(np.prod(shape))].reshape(shape)
+
+    def part(self, cliques: IntArray, renumber: Callable[[IntArray], IntArray]) -> PackedCliques:
+        """Some of the cliques, their nodes with other numbers."""
+        orders = (self.at[1:] - self.at[:-1])[cliques]
+        sizes = np.diff(np.append(self.table_at, len(self.tables)))[cliques]
+        places = spans(self.at[:-1][cliques], orders)
+        return PackedCliques(
+            np.concatenate([[0], np.cumsum(orders)]).astype(np.int64),
+            renumber(self.nodes[places]).astype(np.int64),
+            self.strides[places],
+            np.cumsum(sizes) - sizes,
+            self.tables[spans(self.table_at[cliques], sizes)],
+        )
 
     def terms(self, labels: Int32Array) -> FloatArray:
         """(C,) the entries that these (V,) labels select."""
