@@ -85,8 +85,8 @@ Out<double> normal(const In1<double>& entries, const In1<std::int64_t>& starts, 
                    double upper) {
     check_segments(entries, starts);
     if (least.size() + 1 != starts.size()) throw std::invalid_argument("least has the wrong length");
-    return to_array(unlocked(
-        [&] { return infer::normal_entries(span(entries), span(starts), span(least), exponent, upper); }));
+    return to_array(
+        unlocked([&] { return infer::normal_entries(span(entries), span(starts), span(least), exponent, upper); }));
 }
 
 Out<double> pairwise(const RowMatrix& edges, const In3<double>& weights) {

@@ -1,8 +1,8 @@
 // Terms in normal form: the least entry of each is 0, and the largest near 1.
 //
-// A constant in a term changes no minimiser, but costs digits in every sum and would loosen a tolerance that is relative
-// to the terms; entries near either end of the range of doubles lose digits or overflow in sums. Solvers see terms
-// without either. All is rounded down, so bounds of the normal form hold for the terms given.
+// A constant in a term changes no minimiser, but costs digits in every sum and would loosen a tolerance that is
+// relative to the terms; entries near either end of the range of doubles lose digits or overflow in sums. Solvers see
+// terms without either. All is rounded down, so bounds of the normal form hold for the terms given.
 #pragma once
 
 #include <cstdint>
