@@ -53,6 +53,12 @@ struct Reduction {
         return nb::make_tuple(to_array(std::move(low)), to_array(std::move(high)), to_array(std::move(tables)));
     }
 
+    std::int64_t n_pairs() const {
+        std::int64_t count = 0;
+        for (std::size_t i = 0; i < reduced.pairs().size(); ++i) count += reduced.alive(static_cast<std::int64_t>(i));
+        return count;
+    }
+
     double constant() {
         LowerSum sum;
         for (const LowerSum& c : reduced.constants()) sum.add(c.value());
@@ -140,6 +146,7 @@ void bind_infer(nb::module_& m) {
             "core", [](const Reduction& r) { return to_array(std::vector(r.reduced.core())); }, nb::rv_policy::move)
         .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
         .def("pairs", &Reduction::pairs)
+        .def_prop_ro("n_pairs", &Reduction::n_pairs)
         .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")
         .def(
             "complete",

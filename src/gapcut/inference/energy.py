@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapcut import _core
-from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, pack_cliques
+from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, fold_small, pack_cliques
 from gapcut.inference.packing import check_edges, finite_sum, lower_sum, pack_tables, pack_unaries, spans
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -47,7 +47,16 @@ class Energy:
         self._labels, self._unary_at, self._unary = pack_unaries(unaries)
         self._edges = check_edges(edges, len(self._labels))
         self._table_at, self._tables = pack_tables(tables, self._edges, self._labels)
-        self._cliques = self._take_cliques(check_cliques(cliques, self._labels))
+        terms = check_cliques(cliques, self._labels)
+        self._cliques = pack_cliques([term for term in terms if len(term[0]) > 2])
+        self._unary, self._edges, self._table_at, self._tables = fold_small(
+            [term for term in terms if len(term[0]) <= 2],
+            self._unary_at,
+            self._unary,
+            self._edges,
+            self._table_at,
+            self._tables,
+        )
         self._check_sum()
         self._native = self._bind()
 
@@ -77,21 +86,12 @@ class Energy:
             self._labels, self._unary_at, unary, self._edges, self._table_at, tables, packed
         )
 
-    def _take_cliques(self, cliques: list[Clique]) -> PackedCliques:
-        """Folds those over one and two nodes; returns the larger ones."""
-        singles = [c for c in cliques if len(c[0]) == 1]
-        if singles:
-            self._unary = self._unary.copy()
-        for nodes, table in singles:
-            self.unary(int(nodes[0]))[:] += table
-        pairs = [c for c in cliques if len(c[0]) == 2]
-        if pairs:
-            sizes = np.array([table.size for _, table in pairs])
-            starts = len(self._tables) + np.cumsum(sizes) - sizes
-            self._edges = np.concatenate([self._edges, np.stack([nodes for nodes, _ in pairs])])
-            self._table_at = np.concatenate([self._table_at, starts]).astype(np.int64)
-            self._tables = np.concatenate([self._tables, *(table.ravel() for _, table in pairs)])
-        return pack_cliques([c for c in cliques if len(c[0]) > 2])
+    def with_terms(self, terms: Sequence[Clique]) -> Energy:
+        """With further terms over one or two nodes: unaries are added, pairs become edges after the others."""
+        unary, edges, table_at, tables = fold_small(
+            terms, self._unary_at, self._unary, self._edges, self._table_at, self._tables
+        )
+        return Energy.of_arrays(self._labels, self._unary_at, unary, edges, table_at, tables, self._cliques)
 
     def _bind(self) -> _core.PairwiseEnergy:
         return _core.PairwiseEnergy(
@@ -185,11 +185,20 @@ class Energy:
         """The entries of all stored tables, row-major."""
         return self._tables
 
+    def table_sizes(self) -> IntArray:
+        """(E,) table entries of every edge."""
+        u, v = self._edges.T
+        return np.asarray(self._labels[u].astype(np.int64) * self._labels[v])
+
     def n_entries(self) -> int:
         """Table entries of all edges and cliques, shared ones counted each time."""
+        return int(self.table_sizes().sum()) + len(self._cliques.tables)
+
+    def cells(self, labels: IntArray) -> IntArray:
+        """(V + E + C,) the entry of every term that these (V,) labels select: nodes, edges, cliques."""
         u, v = self._edges.T
-        pairs = int((self._labels[u].astype(np.int64) * self._labels[v]).sum())
-        return pairs + len(self._cliques.tables)
+        pairs = np.asarray(labels[u] * self._labels[v] + labels[v])
+        return np.concatenate([labels, pairs, self._cliques.cells(labels)])
 
     def independent_bound(self) -> float:
         """The sum of the minima of all terms, rounded down: the weakest useful lower bound."""

@@ -15,6 +15,9 @@ from gapcut.inference.normal import TOO_WIDE, Normal, is_closed
 from gapcut.inference.solution import Solution
 from gapcut.typing import IntArray
 
+LONGEST = 1e6
+"""Seconds: a longer time limit is this one, eleven days, since clocks of the system take no number of seconds."""
+
 
 def solve(
     energy: Energy, method: MethodName = "auto", time_limit: float | None = None, **settings: Any
@@ -79,7 +82,7 @@ def _check_energy(energy: Energy) -> Energy:
 def _check_limit(time_limit: float | None) -> float | None:
     if time_limit is not None and not (time_limit >= 0 and not math.isnan(time_limit)):
         raise ValueError(f"time_limit must be a number of seconds >= 0, or None, got {time_limit}")
-    return time_limit
+    return None if time_limit is None else min(time_limit, LONGEST)
 
 
 def _minimise(energy: Energy, run: Method, clock: Deadline, settings: dict[str, Any]) -> Solution[IntArray]:
