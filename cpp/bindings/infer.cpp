@@ -2,9 +2,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "gapcut/infer/normal.hpp"
 #include "gapcut/infer/tables.hpp"
 #include "infer_calls.hpp"
 #include "pairwise_energy.hpp"
@@ -51,6 +53,12 @@ struct Reduction {
         return nb::make_tuple(to_array(std::move(low)), to_array(std::move(high)), to_array(std::move(tables)));
     }
 
+    std::int64_t n_pairs() const {
+        std::int64_t count = 0;
+        for (std::size_t i = 0; i < reduced.pairs().size(); ++i) count += reduced.alive(static_cast<std::int64_t>(i));
+        return count;
+    }
+
     double constant() {
         LowerSum sum;
         for (const LowerSum& c : reduced.constants()) sum.add(c.value());
@@ -64,6 +72,28 @@ struct Reduction {
         return all;
     }
 };
+
+// Requires starts that rise from 0 to the number of entries.
+void check_segments(const In1<double>& entries, const In1<std::int64_t>& starts) {
+    const auto at = span(starts);
+    if (at.empty() || at.front() != 0 || at.back() != static_cast<std::int64_t>(entries.size()) ||
+        !std::is_sorted(at.begin(), at.end()))
+        throw std::invalid_argument("segments do not fit the entries");
+}
+
+nb::tuple ranges(const In1<double>& entries, const In1<std::int64_t>& starts) {
+    check_segments(entries, starts);
+    infer::TermRanges r = unlocked([&] { return infer::term_ranges(span(entries), span(starts)); });
+    return nb::make_tuple(to_array(std::move(r.least)), r.widest);
+}
+
+Out<double> normal(const In1<double>& entries, const In1<std::int64_t>& starts, const In1<double>& least, int exponent,
+                   double upper) {
+    check_segments(entries, starts);
+    if (least.size() + 1 != starts.size()) throw std::invalid_argument("least has the wrong length");
+    return to_array(
+        unlocked([&] { return infer::normal_entries(span(entries), span(starts), span(least), exponent, upper); }));
+}
 
 Out<double> pairwise(const RowMatrix& edges, const In3<double>& weights) {
     const std::size_t k = weights.shape(0);
@@ -116,6 +146,7 @@ void bind_infer(nb::module_& m) {
             "core", [](const Reduction& r) { return to_array(std::vector(r.reduced.core())); }, nb::rv_policy::move)
         .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
         .def("pairs", &Reduction::pairs)
+        .def_prop_ro("n_pairs", &Reduction::n_pairs)
         .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")
         .def(
             "complete",
@@ -130,6 +161,17 @@ void bind_infer(nb::module_& m) {
             return local_search(e.view, start, time_left);
         },
         "energy"_a, "start"_a, "time_left"_a.none());
+    m.def("term_ranges", &ranges, "entries"_a, "starts"_a,
+          "(S,) least entry of every segment, and the widest finite range.");
+    m.def("normal_entries", &normal, "entries"_a, "starts"_a, "least"_a, "exponent"_a, "upper"_a,
+          "(entries - least of their segment) / 2^exponent, rounded down; above `upper` +inf.");
+    m.def(
+        "excess",
+        [](const In1<double>& terms, const In1<double>& least) {
+            if (terms.size() != least.size()) throw std::invalid_argument("least has the wrong length");
+            return infer::excess(span(terms), span(least));
+        },
+        "terms"_a, "least"_a, "The sum of terms - least, rounded up.");
     m.def("pairwise_tables", &pairwise, "edges"_a, "weights"_a, "(E, K, K): -sum_d phi_d(e) W[:, :, d].");
     m.def("unary_tables", &unary, "nodes"_a, "weights"_a, "(V, K): -X W'.");
 }

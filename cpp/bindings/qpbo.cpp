@@ -8,6 +8,7 @@
 
 #include "gapcut/infer/fusion.hpp"
 #include "gapcut/infer/qpbo.hpp"
+#include "gapcut/infer/tree_search.hpp"
 #include "infer_calls.hpp"
 #include "pairwise_energy.hpp"
 #include "topics.hpp"
@@ -65,6 +66,15 @@ nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, con
     return nb::make_tuple(to_array(std::move(r.labels)), r.moves, r.improvements, r.stopped);
 }
 
+nb::tuple search_trees(const PairwiseEnergy& e, const In1<std::int32_t>& start, std::uint64_t seed, double most_entries,
+                       std::optional<double> time_left) {
+    std::vector<std::int32_t> labels = to_vector(start);
+    infer::TreeSearchResult r = until(time_left, [&](const StopTest& stop) {
+        return infer::tree_search(e.view, std::move(labels), {seed, most_entries}, stop);
+    });
+    return nb::make_tuple(to_array(std::move(r.labels)), r.moves, r.improvements, r.stopped);
+}
+
 }  // namespace
 
 void bind_qpbo(nb::module_& m) {
@@ -73,6 +83,8 @@ void bind_qpbo(nb::module_& m) {
           "(V,) int8 labels 0, 1, -1 (unlabelled), (V,) uint8 strong, bound, stopped; at most two labels a node.");
     m.def("expansion", &expansion, "energy"_a, "start"_a, "proposals"_a, "max_rounds"_a, "time_left"_a.none(),
           "(V,) int32 labels, moves, improvements, stopped; proposals (P, V).");
+    m.def("tree_search", &search_trees, "energy"_a, "start"_a, "seed"_a, "most_entries"_a, "time_left"_a.none(),
+          "(V,) int32 labels, moves, improvements, stopped.");
 }
 
 }  // namespace gapcut::bindings

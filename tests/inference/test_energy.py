@@ -88,8 +88,8 @@ def test_refusals_name_the_place() -> None:
     refused("table of edge 0 is 3 x 3", u, edges, np.zeros((3, 3)))
     refused("table of edge 0 has shape (2,)", u, edges, [[0.0, 1.0], [1.0, 0.0]])
     refused("tables have shape (2, 2, 2, 1)", u, edges, t[..., None])
-    refused("the entries are too large", [[1e300], [0.0]], [])
-    refused("the entries are too large", u, edges, np.full((2, 2), 1e290))
+    refused("the entries are too large", [[1e308], [0.0]], [])
+    refused("the entries are too large", u, edges, np.full((2, 2), 3e306))
     assert Energy(u, edges, t, cliques=[]).n_edges == 2
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gapcut.inference.packing import as_floats, first_bad_entry
+from gapcut.inference.packing import as_floats, first_bad_entry, spans
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 MOST_NODES = 32
@@ -42,12 +42,28 @@ class PackedCliques:
         start = int(self.table_at[clique])
         return self.tables[start : start + int(np.prod(shape))].reshape(shape)
 
+    def part(self, cliques: IntArray, renumber: Callable[[IntArray], IntArray]) -> PackedCliques:
+        """Some of the cliques, their nodes with other numbers."""
+        orders = (self.at[1:] - self.at[:-1])[cliques]
+        sizes = np.diff(np.append(self.table_at, len(self.tables)))[cliques]
+        places = spans(self.at[:-1][cliques], orders)
+        return PackedCliques(
+            np.concatenate([[0], np.cumsum(orders)]).astype(np.int64),
+            renumber(self.nodes[places]).astype(np.int64),
+            self.strides[places],
+            np.cumsum(sizes) - sizes,
+            self.tables[spans(self.table_at[cliques], sizes)],
+        )
+
+    def cells(self, labels: IntArray | Int32Array) -> IntArray:
+        """(C,) the entry of every clique that these (V,) labels select."""
+        if not len(self):
+            return np.zeros(0, dtype=np.int64)
+        return np.asarray(np.add.reduceat(self.strides * labels[self.nodes], self.at[:-1]))
+
     def terms(self, labels: Int32Array) -> FloatArray:
         """(C,) the entries that these (V,) labels select."""
-        if not len(self):
-            return np.zeros(0)
-        chosen = np.add.reduceat(self.strides * labels[self.nodes], self.at[:-1])
-        return self.tables[self.table_at + chosen]
+        return np.asarray(self.tables[self.table_at + self.cells(labels)])
 
     def minima(self) -> FloatArray:
         """(C,) least entry of every table."""
@@ -87,6 +103,32 @@ def _check_clique(c: int, given: Any, labels: Int32Array) -> Clique:
             "forbid"
         )
     return nodes, values
+
+
+def fold_small(
+    terms: Sequence[Clique],
+    unary_at: IntArray,
+    unary: FloatArray,
+    edges: IntArray,
+    table_at: IntArray,
+    tables: FloatArray,
+) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+    """Unaries, edges, where their tables start, and tables of an energy, with terms over one and two nodes taken in."""
+    if not terms:
+        return unary, edges, table_at, tables
+    unary = unary.copy()
+    for nodes, table in terms:
+        if len(nodes) == 1:
+            unary[unary_at[nodes[0]] : unary_at[nodes[0] + 1]] += table
+    pairs = [term for term in terms if len(term[0]) == 2]
+    sizes = np.array([table.size for _, table in pairs], dtype=np.int64)
+    ends = np.array([nodes for nodes, _ in pairs], dtype=np.int64).reshape(-1, 2)
+    return (
+        unary,
+        np.concatenate([edges, ends]),
+        np.concatenate([table_at, len(tables) + np.cumsum(sizes) - sizes]),
+        np.concatenate([tables, *(table.ravel() for _, table in pairs)]),
+    )
 
 
 def pack_cliques(cliques: list[Clique]) -> PackedCliques:

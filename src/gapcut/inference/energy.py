@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapcut import _core
-from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, pack_cliques
-from gapcut.inference.packing import check_edges, finite_sum, lower_sum, pack_tables, pack_unaries
+from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, fold_small, pack_cliques
+from gapcut.inference.packing import check_edges, finite_sum, lower_sum, pack_tables, pack_unaries, spans
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
-LARGEST_SUM = 1e290
-"""The magnitudes of all finite entries must sum to less than this, so that no sum in a solver overflows."""
+LARGEST_SUM = 1e307
+"""The magnitudes of all finite entries must sum to less than this, so that no sum of terms overflows."""
 
 
 class Energy:
@@ -26,7 +27,8 @@ class Energy:
     unaries : (V, K) array, or a list of V 1-D arrays whose lengths are the label counts (they may differ).
     edges : (E, 2) integers. Edges may repeat, in either direction: their tables add up. No self loops.
     tables : (E, K, K) array, a list of E 2-D arrays (label count of the first node x label count of the
-        second), or one (K, K) array that all edges share. May be None where there are no edges.
+        second), or one (K, K) array that all edges share. An array that stands in the list many times is stored
+        once. May be None where there are no edges.
     cliques : pairs (nodes, table): the table has one axis per node, as long as the node's label count. Any
         number of nodes, each at most once. Those over one node are added to its unary, those over two become
         further edges, after the given ones.
@@ -45,25 +47,51 @@ class Energy:
         self._labels, self._unary_at, self._unary = pack_unaries(unaries)
         self._edges = check_edges(edges, len(self._labels))
         self._table_at, self._tables = pack_tables(tables, self._edges, self._labels)
-        self._cliques = self._take_cliques(check_cliques(cliques, self._labels))
+        terms = check_cliques(cliques, self._labels)
+        self._cliques = pack_cliques([term for term in terms if len(term[0]) > 2])
+        self._unary, self._edges, self._table_at, self._tables = fold_small(
+            [term for term in terms if len(term[0]) <= 2],
+            self._unary_at,
+            self._unary,
+            self._edges,
+            self._table_at,
+            self._tables,
+        )
         self._check_sum()
         self._native = self._bind()
 
-    def _take_cliques(self, cliques: list[Clique]) -> PackedCliques:
-        """Folds those over one and two nodes; returns the larger ones."""
-        singles = [c for c in cliques if len(c[0]) == 1]
-        if singles:
-            self._unary = self._unary.copy()
-        for nodes, table in singles:
-            self.unary(int(nodes[0]))[:] += table
-        pairs = [c for c in cliques if len(c[0]) == 2]
-        if pairs:
-            sizes = np.array([table.size for _, table in pairs])
-            starts = len(self._tables) + np.cumsum(sizes) - sizes
-            self._edges = np.concatenate([self._edges, np.stack([nodes for nodes, _ in pairs])])
-            self._table_at = np.concatenate([self._table_at, starts]).astype(np.int64)
-            self._tables = np.concatenate([self._tables, *(table.ravel() for _, table in pairs)])
-        return pack_cliques([c for c in cliques if len(c[0]) > 2])
+    @classmethod
+    def of_arrays(
+        cls,
+        labels: Int32Array,
+        unary_at: IntArray,
+        unary: FloatArray,
+        edges: IntArray,
+        table_at: IntArray,
+        tables: FloatArray,
+        cliques: PackedCliques,
+    ) -> Energy:
+        """From arrays as they are kept here; nothing but their sizes is checked."""
+        energy = cls.__new__(cls)
+        energy._labels, energy._unary_at, energy._unary = labels, unary_at, unary
+        energy._edges, energy._table_at, energy._tables = edges, table_at, tables
+        energy._cliques = cliques
+        energy._native = energy._bind()
+        return energy
+
+    def with_entries(self, unary: FloatArray, tables: FloatArray, cliques: FloatArray) -> Energy:
+        """The same nodes, edges and cliques with other entries, in the places where these are kept here."""
+        packed = dataclasses.replace(self._cliques, tables=cliques)
+        return Energy.of_arrays(
+            self._labels, self._unary_at, unary, self._edges, self._table_at, tables, packed
+        )
+
+    def with_terms(self, terms: Sequence[Clique]) -> Energy:
+        """With further terms over one or two nodes: unaries are added, pairs become edges after the others."""
+        unary, edges, table_at, tables = fold_small(
+            terms, self._unary_at, self._unary, self._edges, self._table_at, self._tables
+        )
+        return Energy.of_arrays(self._labels, self._unary_at, unary, edges, table_at, tables, self._cliques)
 
     def _bind(self) -> _core.PairwiseEnergy:
         return _core.PairwiseEnergy(
@@ -135,11 +163,42 @@ class Energy:
         """The core's view of all terms, edges and cliques alike, edges first."""
         return _core.FactorGraph(self._labels, self._unary_at, self._unary, *self.factor_arrays())
 
+    def segments(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the entries of each node start, of each stored table (edges may share them), of each clique; each
+        with the end."""
+        tables = self._table_at
+        if len(tables) > 1 and not (np.diff(tables) > 0).all():
+            tables = np.unique(tables)
+        cliques = self._cliques
+        return (
+            self._unary_at,
+            np.append(tables if len(tables) else 0, len(self._tables)),
+            np.append(cliques.table_at, len(cliques.tables)),
+        )
+
+    @property
+    def table_at(self) -> IntArray:
+        """(E,) where each edge's entries start in :meth:`tables`; edges may share them."""
+        return self._table_at
+
+    def tables(self) -> FloatArray:
+        """The entries of all stored tables, row-major."""
+        return self._tables
+
+    def table_sizes(self) -> IntArray:
+        """(E,) table entries of every edge."""
+        u, v = self._edges.T
+        return np.asarray(self._labels[u].astype(np.int64) * self._labels[v])
+
     def n_entries(self) -> int:
         """Table entries of all edges and cliques, shared ones counted each time."""
+        return int(self.table_sizes().sum()) + len(self._cliques.tables)
+
+    def cells(self, labels: IntArray) -> IntArray:
+        """(V + E + C,) the entry of every term that these (V,) labels select: nodes, edges, cliques."""
         u, v = self._edges.T
-        pairs = int((self._labels[u].astype(np.int64) * self._labels[v]).sum())
-        return pairs + len(self._cliques.tables)
+        pairs = np.asarray(labels[u] * self._labels[v] + labels[v])
+        return np.concatenate([labels, pairs, self._cliques.cells(labels)])
 
     def independent_bound(self) -> float:
         """The sum of the minima of all terms, rounded down: the weakest useful lower bound."""
@@ -193,15 +252,22 @@ class Energy:
         """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
         return math.fsum(self.terms(labels))
 
-    def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | tuple[()] = ()) -> Energy:
+    def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | None = None) -> Energy:
         """The energy of these nodes (ascending), and of these edges and cliques, which must join them; nodes
         renumbered."""
-        own = [self.clique(int(c)) for c in cliques]
-        return Energy(
-            [self.unary(int(u)) for u in nodes],
-            np.searchsorted(nodes, self._edges[edges]),
-            [self.table(int(e)) for e in edges],
-            [(np.searchsorted(nodes, members), table) for members, table in own],
+        labels = self._labels[nodes]
+        ends = self._edges[edges]
+        stored, first, which = np.unique(self._table_at[edges], return_index=True, return_inverse=True)
+        sizes = self._labels[ends[first]].astype(np.int64).prod(axis=1)
+        chosen = np.zeros(0, dtype=np.int64) if cliques is None else cliques
+        return Energy.of_arrays(
+            labels,
+            np.concatenate([[0], np.cumsum(labels, dtype=np.int64)]),
+            self._unary[spans(self._unary_at[nodes], labels.astype(np.int64))],
+            np.searchsorted(nodes, ends).astype(np.int64),
+            (np.cumsum(sizes) - sizes)[which],
+            self._tables[spans(stored, sizes)],
+            self._cliques.part(chosen, lambda members: np.searchsorted(nodes, members)),
         )
 
     def _check_sum(self) -> None:

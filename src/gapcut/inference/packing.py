@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,19 @@ def finite_sum(x: FloatArray) -> float:
     return total
 
 
-def lower_sum(values: FloatArray) -> float:
-    """At most the exact sum, by at most one unit in the last place."""
+def lower_sum(values: Iterable[float]) -> float:
+    """The largest float that is at most the exact sum."""
+    values = list(values)
     total = math.fsum(values)
-    return total if math.isinf(total) else math.nextafter(total, -math.inf)
+    if math.isinf(total):
+        return total
+    return total if math.fsum([*values, -total]) >= 0.0 else math.nextafter(total, -math.inf)
+
+
+def spans(starts: IntArray, sizes: IntArray) -> IntArray:
+    """``starts[i], starts[i] + 1, ...``, ``sizes[i]`` of them, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def as_floats(values: Any, what: str) -> FloatArray:
@@ -148,18 +158,22 @@ def pack_tables(tables: Any, edges: IntArray, labels: Int32Array) -> tuple[IntAr
 def _pack_table_list(
     tables: list[Any], rows: IntArray, columns: IntArray, edges: IntArray
 ) -> tuple[IntArray, FloatArray]:
+    """A table that stands in the list many times is stored once."""
     if len(tables) != len(edges):
         raise ValueError(f"tables hold {len(tables)} edges, edges {len(edges)}: give one table per edge")
-    arrays = [as_floats(t, f"table of edge {e}") for e, t in enumerate(tables)]
-    for e, table in enumerate(arrays):
+    _, first, which = np.unique([id(t) for t in tables], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # stored in the order of their first edges
+    first, which = first[order], np.argsort(order)[which]
+    arrays = [as_floats(tables[e], f"table of edge {e}") for e in first.tolist()]
+    for e, table in zip(first.tolist(), arrays, strict=True):
         if table.ndim != 2:
             raise ValueError(
                 f"table of edge {e} has shape {table.shape}, expected 2-D: {rows[e]} x {columns[e]}"
             )
     shape = np.array([t.shape for t in arrays], dtype=np.int64).reshape(-1, 2)
-    _match_shapes(rows, columns, shape, edges)
-    sizes = rows * columns
-    starts = np.cumsum(sizes) - sizes
+    _match_shapes(rows, columns, shape[which], edges)
+    sizes = shape.prod(axis=1)
+    starts = (np.cumsum(sizes) - sizes)[which]
     flat = np.concatenate([t.ravel() for t in arrays]) if arrays else np.zeros(0)
     _check_entries(flat, starts, columns, edges)
     return starts, flat
@@ -181,7 +195,7 @@ def _check_entries(flat: FloatArray, starts: IntArray, columns: IntArray, edges:
     bad = first_bad_entry(flat)
     if bad is None:
         return
-    e = max(int(np.searchsorted(starts, bad, side="right")) - 1, 0) if np.any(starts) else 0
+    e = int(np.argmax(starts == starts[starts <= bad].max())) if len(starts) else 0
     where = ""
     if len(edges):
         k, label = divmod(bad - int(starts[e]), int(columns[e]))

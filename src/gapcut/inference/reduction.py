@@ -13,12 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from gapcut import _core
 from gapcut.engines import Deadline
+from gapcut.inference.cliques import pack_cliques
 from gapcut.inference.energy import Energy
-from gapcut.inference.packing import lower_sum
+from gapcut.inference.packing import lower_sum, spans
 from gapcut.typing import FloatArray, IntArray
 
 ROUNDS = 4
@@ -97,44 +99,88 @@ def _size(energy: Energy) -> tuple[int, int]:
 def prune_labels(energy: Energy, clock: Deadline) -> tuple[Energy, Restore] | None:
     """Without dead ends, and without one-label nodes in cliques; None if some node has no label left."""
     keep = np.asarray(_core.dead_ends(energy.factors(), clock.left, DEAD_END_WORK)).astype(bool)
-    kept = [np.flatnonzero(k) for k in np.split(keep, np.cumsum(energy.n_labels)[:-1])] if len(keep) else []
-    if any(len(k) == 0 for k in kept):
+    starts, _, _ = energy.segments()
+    left = np.add.reduceat(keep, starts[:-1], dtype=np.int64) if len(keep) else np.zeros(0, dtype=np.int64)
+    if not left.all():
         return None
+    kept, first = np.flatnonzero(keep), np.cumsum(left) - left
 
     def restore(labels: IntArray) -> IntArray:
-        return np.array([k[y] for k, y in zip(kept, labels, strict=True)], dtype=np.int64)
+        return np.asarray(kept[first + labels] - starts[:-1])
 
-    return _restrict(energy, kept), restore
+    return _restrict(energy, keep, left), restore
 
 
-def _restrict(energy: Energy, kept: list[IntArray]) -> Energy:
-    left = np.array([len(k) for k in kept], dtype=np.int64)
+def _restrict(energy: Energy, keep: NDArray[np.bool_], left: IntArray) -> Energy:
+    """With the labels in ``keep`` only, ``left`` of them at each node."""
     touched = (left < energy.n_labels) | (left == 1)
     members = energy.cliques
-    sliced = np.logical_or.reduceat(touched[members.nodes], members.at[:-1]) if len(members) else ()
+    sliced = np.logical_or.reduceat(touched[members.nodes], members.at[:-1]) if len(members) else np.zeros(0)
     if not (left < energy.n_labels).any() and not np.any(sliced):
         return energy
-    every = (energy.clique(c) for c in range(energy.n_cliques))
-    cliques = [
-        _drop_fixed(clique, kept) if cut else clique for clique, cut in zip(every, sliced, strict=True)
-    ]
-    free = [nodes.size > 0 for nodes, _ in cliques]
-    constant = [float(table) for (_, table), has in zip(cliques, free, strict=True) if not has]
-    unaries = [energy.unary(u)[k] for u, k in enumerate(kept)]
-    if constant:
-        unaries[0] = unaries[0] + lower_sum(np.array(constant))
-    return Energy(
-        unaries,
+    starts, _, _ = energy.segments()
+    unary = energy.unaries()[keep]
+    cliques: list[tuple[IntArray, FloatArray]] = []
+    for c, cut in enumerate(sliced):
+        nodes, table = energy.clique(c)
+        if cut:
+            nodes, table = _drop_fixed(
+                nodes, table, [np.flatnonzero(keep[starts[u] : starts[u + 1]]) for u in nodes]
+            )
+        if len(nodes):
+            cliques.append((nodes, table))
+        else:
+            unary[: left[0]] += float(table)
+    table_at, tables = _kept_tables(energy, keep, left)
+    larger = [clique for clique in cliques if len(clique[0]) > 2]
+    labels = left.astype(np.int32)
+    restricted = Energy.of_arrays(
+        labels,
+        np.concatenate([[0], np.cumsum(left)]),
+        unary,
         energy.edges,
-        [energy.table(e)[kept[u][:, None], kept[v]] for e, (u, v) in enumerate(energy.edges)],
-        [clique for clique, has in zip(cliques, free, strict=True) if has],
+        table_at,
+        tables,
+        pack_cliques(larger),
     )
+    return restricted.with_terms([clique for clique in cliques if len(clique[0]) <= 2])
 
 
-def _drop_fixed(clique: tuple[IntArray, FloatArray], kept: list[IntArray]) -> tuple[IntArray, FloatArray]:
-    nodes, table = clique
-    sliced = table[np.ix_(*[kept[u] for u in nodes])]
-    free = np.array([len(kept[u]) > 1 for u in nodes])
+def _kept_tables(energy: Energy, keep: NDArray[np.bool_], left: IntArray) -> tuple[IntArray, FloatArray]:
+    """Tables of the labels kept; edges whose nodes lose none go on sharing theirs."""
+    starts, _, _ = energy.segments()
+    u, v = energy.edges.T
+    cut = (left[u] < energy.n_labels[u]) | (left[v] < energy.n_labels[v])
+    if not cut.any():
+        return energy.table_at, energy.tables()
+    sizes = energy.table_sizes()
+    at = np.zeros(energy.n_edges, dtype=np.int64)
+    stored, first, which = np.unique(energy.table_at[~cut], return_index=True, return_inverse=True)
+    whole = sizes[~cut][first]
+    at[~cut] = (np.cumsum(whole) - whole)[which]
+    parts, end = [energy.tables()[spans(stored, whole)]], int(whole.sum())
+    for some in _chunks(np.flatnonzero(cut), sizes):
+        columns = energy.n_labels[v[some]]
+        cell = spans(np.zeros(len(some), dtype=np.int64), sizes[some])
+        k, label = np.divmod(cell, np.repeat(columns, sizes[some]))
+        chosen = keep[np.repeat(starts[u[some]], sizes[some]) + k]
+        chosen &= keep[np.repeat(starts[v[some]], sizes[some]) + label]
+        parts.append(energy.tables()[spans(energy.table_at[some], sizes[some])[chosen]])
+        smaller = left[u[some]] * left[v[some]]
+        at[some] = end + np.cumsum(smaller) - smaller
+        end += int(smaller.sum())
+    return at, np.concatenate(parts)
+
+
+def _chunks(edges: IntArray, sizes: IntArray) -> list[IntArray]:
+    """Edges in order, so many at a time that their tables have about a million entries."""
+    group = np.cumsum(sizes[edges]) >> 20
+    return np.split(edges, np.flatnonzero(np.diff(group)) + 1)
+
+
+def _drop_fixed(nodes: IntArray, table: FloatArray, kept: list[IntArray]) -> tuple[IntArray, FloatArray]:
+    sliced = table[np.ix_(*kept)]
+    free = np.array([len(k) > 1 for k in kept])
     return nodes[free], sliced.reshape([n for n in sliced.shape if n > 1])
 
 
@@ -144,25 +190,19 @@ def eliminate_nodes(energy: Energy) -> tuple[Energy, float, Restore]:
     held[energy.cliques.nodes] = 1
     reduction = _core.Reduction(energy.native, held)
     core = np.asarray(reduction.core).astype(np.int64)
-    counts = energy.n_labels[core]
-    low, high, entries = (np.asarray(x) for x in reduction.pairs())
-    if len(core) == energy.n_nodes and len(low) == energy.n_edges:
+    if len(core) == energy.n_nodes and reduction.n_pairs == energy.n_edges:
         return energy, reduction.constant, lambda labels: labels
+    low, high, entries = (np.asarray(x) for x in reduction.pairs())
+    counts = energy.n_labels[core]
     sizes = energy.n_labels[low] * energy.n_labels[high]
-    tables = (
-        [
-            flat.reshape(int(energy.n_labels[u]), -1)
-            for flat, u in zip(np.split(entries, np.cumsum(sizes)[:-1]), low, strict=True)
-        ]
-        if len(low)
-        else []
-    )
-    own = [energy.clique(c) for c in range(energy.n_cliques)]
-    smaller = Energy(
-        np.split(np.asarray(reduction.unary()), np.cumsum(counts)[:-1]) if len(core) else [],
-        np.searchsorted(core, np.stack([low, high], axis=1)),
-        tables,
-        [(np.searchsorted(core, nodes), table) for nodes, table in own],
+    smaller = Energy.of_arrays(
+        counts.astype(np.int32),
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.asarray(reduction.unary()),
+        np.searchsorted(core, np.stack([low, high], axis=1)).astype(np.int64),
+        np.cumsum(sizes) - sizes,
+        entries,
+        energy.cliques.part(np.arange(energy.n_cliques), lambda nodes: np.searchsorted(core, nodes)),
     )
 
     def restore(labels: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut.inference.energy import Energy
-from gapcut.inference.packing import lower_sum
+from gapcut.inference.packing import lower_sum, spans
 from gapcut.typing import FloatArray, IntArray
 
 LARGEST_INTEGER_SUM = 2.0**50
@@ -20,61 +20,57 @@ LARGEST_INTEGER_SUM = 2.0**50
 class Shifted:
     """``offset + sum of the terms <= U(y)`` for every ``y`` with ``U(y) <= upper``; all others may be forbidden.
 
-    ``terms``: (nodes, flat row-major entries >= 0 or +inf), every node in order, then edges, then cliques.
+    Terms are all nodes in order, then edges, then cliques: ``at`` (terms + 1,) where each one's row-major entries start
+    in ``entries``, which are >= 0 or +inf.
     """
 
-    terms: list[tuple[IntArray, FloatArray]]
+    at: IntArray
+    entries: FloatArray
     offset: float
 
 
 def shifted(energy: Energy, upper: float) -> Shifted | None:
     """Every term less its least entry, rounded down; entries that no labeling with energy at most ``upper`` can use
     become +inf. None if a term forbids everything."""
-    given = [(np.array([u]), energy.unary(u)) for u in range(energy.n_nodes)]
-    given += [(energy.edges[e], energy.table(e).ravel()) for e in range(energy.n_edges)]
-    given += [(nodes, table.ravel()) for nodes, table in map(energy.clique, range(energy.n_cliques))]
-    least = np.array([entries.min() for _, entries in given])
+    sizes = np.concatenate([energy.n_labels, energy.table_sizes(), np.diff(energy.segments()[2])])
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    tables = energy.tables()[spans(energy.table_at, energy.table_sizes())]
+    entries = np.concatenate([energy.unaries(), tables, energy.cliques.tables])
+    least = np.minimum.reduceat(entries, at[:-1]) if len(sizes) else np.zeros(0)
     if np.isinf(least).any():
         return None
-    offset = lower_sum(least)
+    offset = lower_sum(least.tolist())
     room = math.nextafter(upper - offset, math.inf)
-    terms = []
-    for (nodes, entries), low in zip(given, least, strict=True):
-        above = np.maximum(np.nextafter(entries - low, -np.inf), 0.0)
-        above[(entries == low) | (above <= 0.0)] = 0.0
-        terms.append((nodes, np.where((above > room) | np.isinf(entries), np.inf, above)))
-    return Shifted(terms, offset)
+    low = np.repeat(least, sizes)
+    above = np.maximum(np.nextafter(entries - low, -np.inf), 0.0)
+    above[entries == low] = 0.0
+    above[above > room] = np.inf
+    return Shifted(at, above, offset)
 
 
 @dataclass(frozen=True)
 class Integers:
-    """``terms`` of :class:`Shifted` times ``scale``, a power of two, rounded down; ``top`` where it was +inf.
+    """``entries`` of :class:`Shifted` times ``scale``, a power of two, rounded down; ``top`` where they were +inf.
 
     ``top`` is more than any labeling of finite cost has in sum.
     """
 
-    terms: list[tuple[IntArray, NDArray[np.int64]]]
+    at: IntArray
+    entries: NDArray[np.int64]
     scale: float
     top: int
 
-    def cost(self, labels: IntArray, counts: IntArray) -> int:
-        """Sum of the terms at these labels."""
-        total = 0
-        for nodes, entries in self.terms:
-            cell = int(np.ravel_multi_index(tuple(labels[nodes]), tuple(counts[nodes])))
-            total += int(entries[cell])
-        return total
+    def cost(self, labels: IntArray, energy: Energy) -> int:
+        """Sum of the terms of that energy at these labels."""
+        return int(self.entries[self.at[:-1] + energy.cells(labels)].sum())
 
 
 def integers(values: Shifted) -> Integers:
     """The largest scale with which no sum of finite costs reaches ``LARGEST_INTEGER_SUM``."""
-    largest = [float(entries[np.isfinite(entries)].max(initial=0.0)) for _, entries in values.terms]
-    total = math.fsum(largest)
+    finite = np.where(values.entries < np.inf, values.entries, 0.0)
+    total = math.fsum(np.maximum.reduceat(finite, values.at[:-1])) if len(finite) else 0.0
     exponent = 0 if total == 0 else math.floor(math.log2(LARGEST_INTEGER_SUM) - math.log2(total)) - 1
     scale = 2.0 ** min(max(exponent, -1000), 1000)
-    whole = [np.floor(np.where(np.isfinite(x), x, 0.0) * scale).astype(np.int64) for _, x in values.terms]
-    top = sum(int(x.max(initial=0)) for x in whole) + 1
-    terms = [
-        (nodes, np.where(np.isfinite(x), i, top)) for (nodes, x), i in zip(values.terms, whole, strict=True)
-    ]
-    return Integers(terms, scale, top)
+    whole = np.floor(finite * scale).astype(np.int64)
+    top = int(np.maximum.reduceat(whole, values.at[:-1]).sum()) + 1 if len(whole) else 1
+    return Integers(values.at, np.where(values.entries < np.inf, whole, top), scale, top)

@@ -15,7 +15,8 @@ Status = Literal["optimal", "feasible", "stopped", "infeasible"]
 Labels_co = TypeVar("Labels_co", bound=AnyArray, covariant=True)
 
 TOLERANCE = 1e-9
-"""A gap is closed when ``energy - bound <= TOLERANCE * sum of the magnitudes of the labeling's terms``."""
+"""A gap is closed when it is at most ``TOLERANCE`` times the excess of the labeling: the sum of how far its terms lie
+above the least entries of their tables, which no constant added to a table changes."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,14 @@ class Solution(Generic[Labels_co]):
     """A labeling and what is proven about it.
 
     ``labels`` (V,): of an energy int64 codes (``Solution[IntArray]``); of a model the labels given at fit, often text
-    (``Solution[AnyArray]``). ``energy`` is ``U(labels)`` in float64; ``bound <= min U``, rounding paid for;
-    ``gap = energy - bound``, never negative. ``status``:
+    (``Solution[AnyArray]``). ``energy`` is ``U(labels)``, its exact sum rounded once; ``bound <= min U``, rounding
+    paid for; ``U(labels) - min U <= gap``, never negative: ``energy - bound`` before rounding, so it can be smaller
+    than the difference of the two floats where the energy holds large constants. ``status``:
 
-    - ``"optimal"``: the gap is closed, up to ``TOLERANCE`` relative to the terms of the energy;
-    - ``"feasible"``: the bound is valid, the gap is open (``energy`` is inf where no allowed labeling was
-    found);
+    - ``"optimal"``: ``gap`` is at most ``TOLERANCE`` (1e-9) times the excess of the labeling, the sum of how far its
+      terms lie above the least entries of their tables. Constants change neither. Where the excess is 0, every term is
+      at its least entry and the gap is 0;
+    - ``"feasible"``: the bound is valid, the gap is open (``energy`` is inf where no allowed labeling was found);
     - ``"stopped"``: the same, and the time limit ended the search;
     - ``"infeasible"``: every labeling is forbidden, proven; ``energy`` and ``bound`` are inf, ``gap`` is 0.
     """
@@ -51,7 +54,8 @@ class Found:
 
 
 def closed(energy: Energy, labels: IntArray | Int32Array, value: float, bound: float) -> bool:
-    """Whether the gap of ``labels`` with energy ``value`` counts as closed."""
+    """Whether the gap of ``labels`` with energy ``value`` counts as closed. Methods see no term below 0 (see
+    ``normal.py``), so the magnitudes of the terms sum to the excess, or to less where an energy was made smaller."""
     if value == np.inf:
         return bound == np.inf
     return bool(value - bound <= TOLERANCE * np.abs(energy.terms(labels)).sum())

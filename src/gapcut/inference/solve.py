@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from gapcut.engines import Deadline, each, thread_count
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods import METHODS, Method, MethodName
-from gapcut.inference.solution import Found, Solution, Status, closed
+from gapcut.inference.normal import TOO_WIDE, Normal, is_closed
+from gapcut.inference.solution import Solution
 from gapcut.typing import IntArray
+
+LONGEST = 1e6
+"""Seconds: a longer time limit is this one, eleven days, since clocks of the system take no number of seconds."""
 
 
 def solve(
@@ -31,8 +34,7 @@ def solve(
     """
     run = _find_method(method, settings)
     clock = Deadline(_check_limit(time_limit))
-    found = run(_check_energy(energy), clock, **settings)
-    return _judged(energy, found, clock.seconds)
+    return _minimise(_check_energy(energy), run, clock, settings)
 
 
 def solve_many(
@@ -52,8 +54,7 @@ def solve_many(
     energies = [_check_energy(energy) for energy in energies]
 
     def one(energy: Energy) -> Solution[IntArray]:
-        clock = Deadline(whole.left)
-        return _judged(energy, run(energy, clock, **settings), clock.seconds)
+        return _minimise(energy, run, Deadline(whole.left), settings)
 
     return each(one, energies, thread_count(n_threads))
 
@@ -81,17 +82,25 @@ def _check_energy(energy: Energy) -> Energy:
 def _check_limit(time_limit: float | None) -> float | None:
     if time_limit is not None and not (time_limit >= 0 and not math.isnan(time_limit)):
         raise ValueError(f"time_limit must be a number of seconds >= 0, or None, got {time_limit}")
-    return time_limit
+    return None if time_limit is None else min(time_limit, LONGEST)
 
 
-def _judged(energy: Energy, found: Found, seconds: float) -> Solution[IntArray]:
-    """Judge what a method found; the energy is recomputed here, whatever the method believed."""
-    labels = np.asarray(found.labels, dtype=np.int64)
-    value = energy.energy(labels)
-    labels.setflags(write=False)
-    if found.bound == np.inf:
-        return Solution(labels, np.inf, np.inf, 0.0, "infeasible", seconds)
-    status: Status = "stopped" if found.out_of_time else "feasible"
-    if closed(energy, labels, value, found.bound):
-        status = "optimal"
-    return Solution(labels, value, found.bound, value - found.bound, status, seconds)
+def _minimise(energy: Energy, run: Method, clock: Deadline, settings: dict[str, Any]) -> Solution[IntArray]:
+    """Solve the normal form. If a term is very much wider than the excess of the labeling found, then once more without
+    the entries above that excess: no better labeling uses them, and they cost digits."""
+    normal = Normal.of(energy)
+    found = run(normal.energy, clock, **settings)
+    labels, proven, stopped = found.labels, normal.proven(found.bound), found.out_of_time
+    excess = normal.excess(labels)
+    while TOO_WIDE * excess < normal.widest and proven is not None and not is_closed(excess, proven):
+        if clock.left == 0.0:
+            break
+        normal = Normal.of(energy, excess)
+        found = run(normal.energy, clock, **settings)
+        stopped |= found.out_of_time
+        more, again = normal.proven(found.bound), normal.excess(found.labels)
+        proven = max(proven, Fraction(excess) if more is None else min(more, Fraction(excess)))
+        if again >= excess:
+            break
+        labels, excess = found.labels, again
+    return normal.judged(labels, proven, stopped, clock.seconds)

@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,16 @@ class SolverDied(RuntimeError):
     """The child ended without an answer, by its own fault."""
 
 
-def run_child(task: str, payload: dict[str, Any], time_left: float | None) -> dict[str, Any] | None:
-    """``run(payload)`` of the file ``task``.py beside this one, in a fresh Python; None if time ran out first.
+@dataclass(frozen=True)
+class Ended:
+    """A child that is gone: its answer (None: time ran out first), and what its solver printed until then."""
+
+    answer: dict[str, Any] | None
+    printed: bytes
+
+
+def run_child(task: str, payload: dict[str, Any], time_left: float | None) -> Ended:
+    """``run(payload)`` of the file ``task``.py beside this one, in a fresh Python.
 
     The child is killed when time is out and on any exception here, Ctrl-C included; on Linux also when this
     process dies. ``SolverDied`` if it raised, crashed or could not be started.
@@ -26,26 +36,29 @@ def run_child(task: str, payload: dict[str, Any], time_left: float | None) -> di
         raise SolverDied("cannot start a child process: this Python does not know its own executable")
     command = [sys.executable, "-P", str(HERE / "worker.py"), str(HERE / f"{task}.py")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-    )
-    try:
-        answer, _ = process.communicate(pickle.dumps(payload, protocol=5), timeout=time_left)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe and not pipe.closed:
-                pipe.close()
-    return _unpack(answer, process.returncode, task)
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+            env=environment,
+            start_new_session=True,
+        )
+        answer = None
+        try:
+            answer, _ = process.communicate(pickle.dumps(payload, protocol=5), timeout=time_left)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe and not pipe.closed:
+                    pipe.close()
+        printed.seek(0)
+        return Ended(None if answer is None else _unpack(answer, process.returncode, task), printed.read())
 
 
 def _unpack(answer: bytes, code: int, task: str) -> dict[str, Any]:

@@ -14,24 +14,30 @@ Traps of pytoulbar2 1.4, and how each is avoided:
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 
 def run(payload: dict[str, Any]) -> dict[str, Any]:
-    """``labels`` (V,) counts; ``terms`` [(nodes, flat integer costs, last node fastest)]; ``top``: costs from here
-    on are forbidden; ``backtracks``: at most so many, or None. Returns ``finished``, and ``labels``: if finished,
-    those of least total cost below ``top``, else the best found; None if there are none."""
+    """``labels`` (V,) counts; ``factor_at``, ``member`` of the factors over two nodes and more; ``at``, ``costs``: the
+    flat integer costs of all nodes and then of all factors, last node fastest; ``top``: costs from here on are
+    forbidden; ``backtracks``: at most so many, or None. Prints every labeling it finds, better and better ones, each in
+    a line. Returns ``finished``, and ``labels``: if finished, those of least total cost below ``top``, else the best
+    found; None if there are none."""
     from pytoulbar2 import CFN, tb2
 
     top = int(payload["top"])
     network = CFN(ubinit=top, resolution=0, verbose=-1)
     for u, count in enumerate(payload["labels"]):
         network.AddVariable(f"x{u}", range(int(count)))
-    for nodes, costs in payload["terms"]:
-        network.AddFunction([int(u) for u in nodes], costs.tolist())
+    member, bounds, at = payload["member"].tolist(), payload["factor_at"].tolist(), payload["at"].tolist()
+    scopes = [[u] for u in range(len(payload["labels"]))]
+    scopes += [member[first:end] for first, end in pairwise(bounds)]
+    for scope, (first, end) in zip(scopes, pairwise(at), strict=True):
+        network.AddFunction(scope, payload["costs"][first:end].tolist())
     limit = payload["backtracks"]
     if limit is not None:
         tb2.option.backtrackLimit = limit
-    answer = network.Solve()
+    answer = network.Solve(showSolutions=1)
     finished = limit is None or (network.GetNbBacktracks() < limit and not tb2.option.limited)
     return {"finished": finished, "labels": None if answer is None else [int(k) for k in answer[0]]}

@@ -13,7 +13,7 @@ from gapcut.inference.files.tokens import Tokens
 def read(data: bytes, path: Path, energy: Energy) -> dict[int, int]:
     """Label by node, from ``count node label node label ...``, before which older files say how many such
     lines there are (only 1 is accepted)."""
-    tokens = Tokens(data.decode("utf-8", errors="replace"), path)
+    tokens = Tokens(data.decode("utf-8", errors="replace"), path, comments=True)
     count = tokens.integer("the number of observed nodes")
     if tokens.left != 2 * count and count == 1:
         count = tokens.integer("the number of observed nodes")

@@ -17,11 +17,14 @@ _LARGEST_INTEGER = 2**62
 _BEYOND = re.compile(r"[+-]?[0-9]+\.?[0-9]*[eE]\+?[0-9]+")
 
 
-class Tokens:
-    """A place in the white-space separated words of ``text``."""
+_COMMENT = re.compile(r"#.*")
 
-    def __init__(self, text: str, path: Path) -> None:
-        self._text = text
+
+class Tokens:
+    """A place in the white-space separated words of ``text``; ``comments``: what follows # in a line is none."""
+
+    def __init__(self, text: str, path: Path, comments: bool = False) -> None:
+        self._text = text = _COMMENT.sub("", text) if comments and "#" in text else text
         self._path = path
         self._words = text.split()
         self._at = 0

@@ -24,7 +24,7 @@ _SAFE_EXPONENT = 690.0  # exp stays a normal float64
 
 def read(data: bytes, path: Path) -> Energy:
     """The energy of a UAI file; ``EnergyFileError`` with the line if it is none."""
-    tokens = Tokens(data.decode("utf-8", errors="replace"), path)
+    tokens = Tokens(data.decode("utf-8", errors="replace"), path, comments=True)
     kind = tokens.word("MARKOV")
     if kind.upper() not in ("MARKOV", "BAYES"):
         raise tokens.fail(f"a UAI file starts with MARKOV or BAYES, found {kind[:30]!r}")

@@ -14,6 +14,7 @@ from gapcut.inference.methods.expansion import expansion
 from gapcut.inference.methods.icm import icm
 from gapcut.inference.methods.linear_program import ilp, lp
 from gapcut.inference.methods.qpbo import qpbo
+from gapcut.inference.methods.trees import trees
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.solution import Found
 
@@ -31,12 +32,13 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "ilp": ilp,
         "lp": lp,
         "qpbo": qpbo,
+        "trees": trees,
         "trws": trws,
     }
 )
 
 MethodName: TypeAlias = Literal[
-    "auto", "bp", "brute", "exact", "expansion", "icm", "ilp", "lp", "qpbo", "trws"
+    "auto", "bp", "brute", "exact", "expansion", "icm", "ilp", "lp", "qpbo", "trees", "trws"
 ]
 
 

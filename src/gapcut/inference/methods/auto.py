@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
+
+import numpy as np
 
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
@@ -14,10 +15,12 @@ from gapcut.inference.external import SolverDied
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
-from gapcut.inference.methods.expansion import expansion
-from gapcut.inference.methods.icm import icm
+from gapcut.inference.methods.expansion import move
+from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
 from gapcut.inference.methods.parts import Known, is_closed, polished, refine, share_of
+from gapcut.inference.methods.qpbo import qpbo
+from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.solution import TOLERANCE, Found
 
@@ -36,38 +39,64 @@ SEARCHED_ENTRIES = 500_000
 TOULBAR2_SHARE = 0.5
 """Of the time left for one part; the integer program gets the rest."""
 
-MESSAGE_SHARE, LABELING_SHARE = 0.5, 0.4
-"""Of the time left: what message passing may take at most, and then each method that only seeks labelings."""
+MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.4, 0.6
+"""Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
+search, after which forests have what is left."""
+
+MOST_EXPANSIONS = 100
+"""Rounds of expanding every label."""
+
+FOREST_WORK = 3e7
+"""Without a time limit: table entries that forests may read, times ``effort``."""
 
 
-def auto(energy: Energy, clock: Deadline, *, tolerance: float = TOLERANCE, effort: float = 1.0) -> Found:
+def auto(
+    energy: Energy,
+    clock: Deadline,
+    *,
+    tolerance: float = TOLERANCE,
+    effort: float = 1.0,
+    start: Any = None,
+) -> Found:
     """Stops as soon as the gap is closed; the best labeling and the best bound of all that ran.
 
     1. TRW-S on every component, ICM from its labeling (forests and isolated nodes end exactly here).
-    2. Better labelings: ICM from the unary minima, belief propagation, and alpha-expansion for pairwise energies, each
-       followed by ICM.
+    2. Better labelings: ICM from the unary minima, belief propagation, each followed by ICM; for pairwise energies
+       fusion of these and alpha-expansion, and local search by forests (``trees``); with at most two labels a node
+       improving QPBO.
     3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
        installed (for half of the time left), else, or after it, by the integer program.
+    4. With a time limit, forests again until it is reached.
 
-    Without a time limit, the searches of step 3 end after ``effort`` times 2,000 backtracks or 50 tree nodes per
-    component, and components of more than 500,000 table entries are not searched; ``effort=0`` leaves them out. With
-    one, they take what is left. ``tolerance`` as in ``trws``.
+    Without a time limit, the searches end after ``effort`` times 3e7 table entries of forests, 2,000 backtracks or 50
+    tree nodes per component, and components of more than 500,000 table entries are not searched exactly; ``effort=0``
+    leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that are
+    known; the result is never worse.
     """
     if not 0 <= effort < math.inf:
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
+    given = None if start is None else energy.check_labels(start)
     turn = Deadline(share_of(clock, MESSAGE_SHARE))
     found = trws(energy, turn, tolerance=tolerance)
-    known = Known.of(energy, found.labels, found.bound)
+    known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
     if not is_closed(energy, known):
         known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
-        known = _seek_labelings(energy, known, clock)
+        known = _seek_labelings(energy, known, clock, effort)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
-    limits = _Limits(effort) if clock.left is None else None
-    return refine(energy, known, clock, lambda part, of_part, left: _search(part, of_part, left, limits))
+    if clock.left is None:
+        limits = _Limits(effort)
+        return refine(energy, known, clock, lambda part, of_part, left: _search(part, of_part, left, limits))
+    turn = Deadline(share_of(clock, 1.0 if energy.n_cliques else SEARCH_SHARE))
+    found = refine(energy, known, turn, lambda part, of_part, left: _search(part, of_part, left, None))
+    known = Known.of(energy, found.labels, found.bound)
+    if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
+        return found
+    labels, _ = search(energy, clock, energy.check_labels(known.labels), math.inf, seed=1)
+    return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
 
 @dataclass(frozen=True)
@@ -85,17 +114,36 @@ class _Limits:
         return int(self.effort * NODES)
 
 
-def _seek_labelings(energy: Energy, known: Known, clock: Deadline) -> Known:
-    """Methods that seek labelings only; their bounds count as well."""
-    runs: list[Callable[[Energy, Deadline], Found]] = [icm, partial(bp, max_sweeps=50, patience=5)]
-    if not energy.n_cliques:
-        runs.insert(1, expansion)
-    for run in runs:
+def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float) -> Known:
+    """What seeks labelings only, each for a share of the time left."""
+
+    def message(turn: Deadline) -> Known:
+        return polished(energy, known, bp(energy, turn, max_sweeps=50, patience=5).labels, turn)[0]
+
+    def local(turn: Deadline) -> Known:
+        return polished(energy, known, energy.native.unary_labels(), turn)[0]
+
+    def fused(turn: Deadline) -> Known:
+        proposal, _ = improve(energy, turn, energy.native.unary_labels())
+        labels, _ = move(energy, turn, energy.check_labels(known.labels), [proposal], MOST_EXPANSIONS)
+        return known.better(energy, labels, -np.inf)
+
+    def improving(turn: Deadline) -> Known:
+        found = qpbo(energy, turn, start=known.labels)
+        return known.better(energy, found.labels, found.bound)
+
+    def forests(turn: Deadline) -> Known:
+        work = effort * FOREST_WORK if turn.left is None else math.inf
+        labels, _ = search(energy, turn, energy.check_labels(known.labels), work)
+        return known.better(energy, labels, -np.inf)
+
+    pairs = not energy.n_cliques
+    binary = pairs and energy.n_labels.max() <= 2
+    for step, fits in ((local, True), (fused, pairs), (message, True), (improving, binary), (forests, pairs)):
         if clock.left == 0.0 or is_closed(energy, known):
             break
-        turn = Deadline(share_of(clock, LABELING_SHARE))
-        found = run(energy, turn)
-        known, _ = polished(energy, known.better(energy, found.labels, found.bound), found.labels, turn)
+        if fits:
+            known = step(Deadline(share_of(clock, LABELING_SHARE)))
     return known
 
 

@@ -13,6 +13,7 @@ from gapcut.inference.methods.parts import Known, solve_parts
 from gapcut.inference.packing import lower_sum
 from gapcut.inference.shifted import integers, shifted
 from gapcut.inference.solution import Found
+from gapcut.typing import IntArray
 
 
 def exact(energy: Energy, clock: Deadline, *, reduce: bool = True) -> Found:
@@ -41,16 +42,35 @@ def toulbar2(
     if terms is None:
         return known.better(energy, None, np.inf), False
     costs = integers(terms)
-    counts = energy.n_labels
-    top = min(costs.top, costs.cost(known.labels, counts)) if known.value < np.inf else costs.top
-    payload = {"labels": counts, "terms": costs.terms, "top": top, "backtracks": backtracks}
-    answer = run_child("toulbar", payload, clock.left)
-    if answer is None:
-        return known, True
-    labels = None if answer["labels"] is None else np.array(answer["labels"], dtype=np.int64)
-    if not answer["finished"]:
+    top = min(costs.top, costs.cost(known.labels, energy)) if known.value < np.inf else costs.top
+    factor_at, member, _, _ = energy.factor_arrays()
+    payload = {
+        "labels": energy.n_labels,
+        "factor_at": factor_at,
+        "member": member,
+        "at": costs.at,
+        "costs": costs.entries,
+        "top": top,
+        "backtracks": backtracks,
+    }
+    ended = run_child("toulbar", payload, clock.left)
+    if ended.answer is None:
+        return known.better(energy, last_printed(ended.printed, energy), -np.inf), True
+    found = ended.answer["labels"]
+    labels = None if found is None else np.array(found, dtype=np.int64)
+    if not ended.answer["finished"]:
         return known.better(energy, labels, -np.inf), True
     if labels is None and known.value == np.inf:  # nothing costs less than any allowed labeling would
         return known.better(energy, None, np.inf), False
-    least = top if labels is None else costs.cost(labels, counts)
-    return known.better(energy, labels, lower_sum(np.array([terms.offset, least / costs.scale]))), False
+    least = top if labels is None else costs.cost(labels, energy)
+    return known.better(energy, labels, lower_sum([terms.offset, least / costs.scale])), False
+
+
+def last_printed(printed: bytes, energy: Energy) -> IntArray | None:
+    """The last labeling of which toulbar2 printed a whole line before it was killed."""
+    for line in reversed(printed.split(b"\n")[:-1]):
+        words = line.split()
+        if line.startswith(b" ") and len(words) == energy.n_nodes and all(word.isdigit() for word in words):
+            labels = np.array(words, dtype=np.int64)
+            return labels if (labels < energy.n_labels).all() else None
+    return None

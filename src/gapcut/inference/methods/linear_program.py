@@ -119,17 +119,19 @@ def _relaxation(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
 
 
 def _round(energy: Energy, x: FloatArray) -> IntArray:
-    """Every node's label of largest marginal."""
-    ends = np.cumsum(energy.n_labels)[:-1]
-    return np.array([int(np.argmax(mu)) for mu in np.split(x, ends)], dtype=np.int64)
+    """Every node's label of largest marginal, the first of equal ones."""
+    starts, _, _ = energy.segments()
+    most = np.repeat(np.maximum.reduceat(x, starts[:-1]), energy.n_labels)
+    first = np.where(x == most, np.arange(len(x)), len(x))
+    return np.asarray(np.minimum.reduceat(first, starts[:-1]) - starts[:-1])
 
 
 def _run(
     energy: Energy, terms: Shifted, clock: Deadline, integer: bool, nodes: int | None = None
 ) -> tuple[dict[str, Any] | None, float]:
     """The solver's answer (None: killed), and what its costs were multiplied with."""
-    costs = np.concatenate([entries for _, entries in terms.terms])
-    largest = float(costs[np.isfinite(costs)].max(initial=0.0))
+    costs = terms.entries
+    largest = float(costs[costs < np.inf].max(initial=0.0))
     scale = 2.0 ** np.floor(np.log2(LARGEST_COST) - np.log2(largest)) if largest > 0 else 1.0
     factor_at, member, _, _ = energy.factor_arrays()
     payload = {
@@ -147,4 +149,4 @@ def _run(
         from gapcut.inference.external import linear  # scipy.optimize is slow to import, and few need it
 
         return linear.run(payload), float(scale)
-    return run_child("linear", payload, clock.left), float(scale)
+    return run_child("linear", payload, clock.left).answer, float(scale)

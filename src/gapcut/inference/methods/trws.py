@@ -7,6 +7,7 @@ PAMI 2015), the factors joined through single nodes.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ def trws(
     least_progress: float = 5e-3,
     order: str = "breadth-first",
     escape: bool = True,
+    start: Any = None,
 ) -> Found:
     """Sweep every component until its gap is closed, or ``max_sweeps``, or it stalls.
 
@@ -34,6 +36,7 @@ def trws(
     nodes: ``"breadth-first"`` or ``"index"``. Forests of edges are solved exactly. ``escape``: components that stall
     with an open gap get sweeps with soft minima at falling temperatures, then sharp ones again, which bring the bound
     to within about 0.05 % of the linear program's; bounds come from sharp sweeps alone, and ``max_sweeps`` counts both.
+    ``start``: (V,) labels that are known; returned if no sweep finds better ones.
     Energies with cliques are treated by SRMP, without escapes, at most at the bound of the relaxation with clique
     marginals that agree on every node.
     """
@@ -42,9 +45,13 @@ def trws(
     for name, value in (("tolerance", tolerance), ("least_progress", least_progress)):
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be a finite number >= 0, got {value}")
+    given = None if start is None else energy.check_labels(start)
     settings = (max_sweeps, tolerance, patience, least_progress, order)
     if energy.n_cliques:
         result = _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
     else:
         result = _core.trws(energy.native, clock.left, *settings, escape)
-    return Found(result.labels, result.bound, result.stopped)
+    labels = result.labels
+    if given is not None and energy.energy(given) < energy.energy(labels):
+        labels = given
+    return Found(labels, result.bound, result.stopped)

@@ -1,0 +1,32 @@
+// Local search with moves over many nodes: all labels of an induced forest are chosen anew, exactly, by dynamic
+// programming, while the other nodes keep theirs (Hamze and de Freitas, From fields to trees, UAI 2004, sample such
+// trees; Selby, Efficient subgraph-based sampling of Ising-type models with frustration, 2014, optimises over them).
+// Where forests of the whole graph no longer help, small windows get random labels in their middle, are optimised by
+// forests, and go back if they end higher than before: an iterated local search.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gapcut/infer/energy.hpp"
+#include "gapcut/parallel.hpp"
+
+namespace gapcut::infer {
+
+struct TreeSearchSettings {
+    std::uint64_t seed = 0;
+    double most_entries = kInfinity;  // table entries read in moves at most, about
+};
+
+struct TreeSearchResult {
+    std::vector<std::int32_t> labels;
+    std::int64_t moves = 0, improvements = 0;  // windows tried, and those that ended lower
+    bool stopped = false;                      // stop() turned true first
+};
+
+// Never ends with a higher energy than that of `labels`, up to rounding. The same settings give the same result unless
+// stop() strikes. Requires check(energy), labels in range (checked; throws std::invalid_argument).
+TreeSearchResult tree_search(const EnergyView& energy, std::vector<std::int32_t> labels,
+                             const TreeSearchSettings& settings, const StopTest& stop = {});
+
+}  // namespace gapcut::infer

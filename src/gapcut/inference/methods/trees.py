@@ -1,0 +1,48 @@
+"""Local search by forests: many nodes get new labels at once, chosen exactly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gapcut import _core
+from gapcut.engines import Deadline
+from gapcut.inference.energy import Energy
+from gapcut.inference.methods.icm import improve
+from gapcut.inference.persistency import refuse_cliques
+from gapcut.inference.solution import Found
+from gapcut.typing import Int32Array
+
+WORK = 1e8
+"""Table entries that are read without a time limit, times ``effort``: a count, so that results are the same on any
+machine."""
+
+
+def trees(
+    energy: Energy, clock: Deadline, *, start: Any = None, effort: float = 1.0, random_state: int = 0
+) -> Found:
+    """From ``start`` ((V,) labels; by default the unary minima after ICM): the labels of an induced forest are chosen
+    anew, exactly, given all others (Hamze and de Freitas 2004; Selby 2014), again and again; then the same in small
+    windows, after random labels in their middle, kept unless the energy rises.
+
+    With a time limit it goes on until then, else for ``effort`` times 10^8 table entries. The bound is the sum of all
+    terms' minima.
+    """
+    refuse_cliques(energy, "method 'trees'")
+    if not 0 <= effort < math.inf:
+        raise ValueError(f"effort must be a finite number >= 0, got {effort}")
+    if random_state < 0:
+        raise ValueError(f"random_state must be at least 0, got {random_state}")
+    labels, _ = improve(energy, clock, energy.native.unary_labels() if start is None else start)
+    labels, stopped = search(
+        energy, clock, labels, effort * WORK if clock.left is None else math.inf, random_state
+    )
+    return Found(labels, energy.independent_bound(), stopped)
+
+
+def search(
+    energy: Energy, clock: Deadline, labels: Int32Array, work: float, seed: int = 0
+) -> tuple[Int32Array, bool]:
+    """Labels after the search, and whether time ran out before ``work`` table entries were read."""
+    found, _, _, stopped = _core.tree_search(energy.native, labels, seed, work, clock.left)
+    return found, stopped
