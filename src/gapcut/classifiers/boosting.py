@@ -55,6 +55,11 @@ class BoostedTrees:
         )
 
     @property
+    def description(self) -> str:
+        """In words."""
+        return f"boosting of {len(self.trees.root):,} trees"
+
+    @property
     def n_features(self) -> int:
         return self.trees.n_features
 

@@ -112,6 +112,11 @@ class TreeForest:
         return cls(Trees.joined([leaf | {"threshold": np.zeros(1), "value": distribution[None]}], n_features))
 
     @property
+    def description(self) -> str:
+        """In words."""
+        return f"{len(self.trees.root):,} trees"
+
+    @property
     def n_features(self) -> int:
         return self.trees.n_features
 

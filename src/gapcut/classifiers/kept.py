@@ -72,8 +72,12 @@ def kept(estimator: Any, n_classes: int) -> Classifier:
         last = kept(estimator[1], n_classes)
         if isinstance(last, LinearScores):
             zero, one = np.zeros(last.n_features), np.ones(last.n_features)
-            mean, scale = estimator[0].mean_, estimator[0].scale_
-            return last.after(zero if mean is None else mean, one if scale is None else scale)
+            scaler = estimator[0]
+            mean, scale = (
+                (scaler.mean_ if scaler.with_mean else zero),
+                (scaler.scale_ if scaler.with_std else one),
+            )
+            return last.after(mean, scale)
     return InMemory(estimator, n_classes)
 
 

@@ -42,6 +42,11 @@ class LinearScores:
         return LinearScores(weights, self.bias - weights @ mean, self.classes, self.n_classes)
 
     @property
+    def description(self) -> str:
+        """In words."""
+        return "logistic regression"
+
+    @property
     def n_features(self) -> int:
         return int(self.weights.shape[1])
 
