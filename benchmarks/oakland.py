@@ -19,13 +19,13 @@ from sklearn.ensemble import RandomForestClassifier
 
 from gapcut.data import GraphSet
 from gapcut.engines import describe_machine
+from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.metrics import Scores, score_labels
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.datasets import load_oakland
 from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
-from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
-from gapcut.scenes.labelling.forest import drawing_chances, out_of_fold
+from gapcut.scenes.labelling.forest import drawing_chances, held_out_distributions, of_segments
 from gapcut.scenes.labelling.training import (
     TrainedScenes,
     label_codes,
@@ -94,7 +94,7 @@ def compare(
         known = scan.labels >= 0
         quality = segment_quality(scan.point_segment[known], scan.labels[known])
         print(f"{scan.name}: {quality}")
-    chances = [model.forest.of_segments(s, jobs) for s in scans]
+    chances = [of_segments(model.forest, s, jobs) for s in scans]
     options = TrainingOptions(n_jobs=jobs)
     found = [model.label(c, jobs) for c in test]
     seen = replace(model, temperature=seen_temperature(trained))
@@ -226,7 +226,7 @@ def choose(train: list[PointCloud], jobs: int) -> None:
     numbers, names = label_set(train)
     settings = SceneSettings().for_scans([c.local for c in train])
     scans = [segment_scan(c, settings, (), label_codes(c, numbers), jobs) for c in train]
-    held = out_of_fold(scans, scan_folds(scans, 5), len(numbers), TrainingOptions(n_jobs=jobs))
+    held = held_out_distributions(scans, scan_folds(scans, 5), len(numbers), TrainingOptions(n_jobs=jobs))
     print("forest:", line(scored(scans, [p.argmax(axis=1) for p in held], len(numbers))))
     for choice in CHOICES:
         for name, change in (("node-only", edgeless), ("with edges", lambda g: g)):

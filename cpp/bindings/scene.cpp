@@ -60,10 +60,9 @@ Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals
     }));
 }
 
-Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
-                                const In1<std::int32_t>& left, const In1<std::int32_t>& right,
-                                const In1<double>& threshold, const In2<float>& value, const In2<float>& rows,
-                                int n_threads) {
+Out<float> forest_means(const In1<std::int32_t>& root, const In1<std::int32_t>& feature, const In1<std::int32_t>& left,
+                        const In1<std::int32_t>& right, const In1<double>& threshold, const In2<float>& value,
+                        const In2<float>& rows, int n_threads) {
     const scene::ForestArrays forest{span(root),
                                      span(feature),
                                      span(left),
@@ -75,7 +74,7 @@ Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::in
     std::vector<float> out(rows.shape(0) * value.shape(1));
     until(std::nullopt, [&](const StopTest& stop) {
         scene::check(forest);
-        scene::forest_distributions(forest, span(rows), n_threads, out, stop);
+        scene::forest_means(forest, span(rows), n_threads, out, stop);
     });
     return to_array(std::move(out), {rows.shape(0), value.shape(1)});
 }
@@ -83,8 +82,8 @@ Out<float> forest_distributions(const In1<std::int32_t>& root, const In1<std::in
 }  // namespace
 
 void bind_scene(nb::module_& m) {
-    m.def("forest_distributions", &forest_distributions, nb::arg("root"), nb::arg("feature"), nb::arg("left"),
-          nb::arg("right"), nb::arg("threshold"), nb::arg("value"), nb::arg("rows"), nb::arg("n_threads"));
+    m.def("forest_means", &forest_means, nb::arg("root"), nb::arg("feature"), nb::arg("left"), nb::arg("right"),
+          nb::arg("threshold"), nb::arg("value"), nb::arg("rows"), nb::arg("n_threads"));
     nb::class_<RadiusGrid>(m, "RadiusGrid")
         .def(
             "__init__",

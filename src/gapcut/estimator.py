@@ -44,7 +44,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     classes_ : (K,) array
         Labels in the order of the weight rows.
     unary_, pairwise_ : (K, Dn), (K, K, De) arrays
-        Learned weights over the features after the feature steps, named by ``pipeline_.node_names`` and
+        Learned weights over the features after the feature steps, named by ``node_names_`` and
         ``pipeline_.edge_names``; ``pairwise_[k, l]`` belongs to edges from label k to label l.
     cliques_ : tuple of ((T, d), (T, D)) arrays
         For each clique group the label tuples and their weights, columns named by ``pipeline_.clique_names``.
@@ -57,6 +57,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         at most the optimum and ``(w, xi_ + eps)`` is feasible (Theorem 4.1). Not kept in files.
     pipeline_ : :class:`gapcut.features.FeaturePipeline`
         Fitted feature steps; part of the saved model.
+    node_names_ : tuple of str
+        Those of ``pipeline_.node_names`` and, where there is a ``base``, of its log-probabilities.
     n_features_in_ : int
         Raw node feature columns.
 

@@ -133,7 +133,7 @@ class Machine(Parameters):
         return LEARNERS[learner_for(settings.learner, settings.oracle, cliques)].takes_checkpoint
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters by name; none is an estimator, so ``deep`` changes nothing."""
+        """Constructor parameters by name, ``deep`` or not."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> Self:
@@ -148,7 +148,8 @@ class Machine(Parameters):
         """Write the model to one file, whole or not at all: weights, feature steps, certificate, history, parameters.
 
         Parameters are those of the fit; ``checkpoint`` and what is not plain data (a callback, a RandomState) are left
-        out. Raises ValueError for labels that are not int, str, bool or float.
+        out. Raises ValueError for labels that are not int, str, bool or float, and for a base that is kept in memory
+        only.
         """
         write_container(Path(path), *self.to_state())
 
@@ -218,6 +219,10 @@ class Machine(Parameters):
     @property
     def pipeline_(self) -> FeaturePipeline:
         return self._fitted("pipeline_").pipeline
+
+    @property
+    def node_names_(self) -> tuple[str, ...]:
+        return self._fitted("node_names_").node_names
 
     @property
     def n_features_in_(self) -> int:

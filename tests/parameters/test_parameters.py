@@ -79,6 +79,8 @@ def test_every_parameter_has_an_option_or_a_reason(name):
         tokens, wanted = [spelt, "3"], 3
     elif name == "classes":
         tokens, wanted = [spelt, "2,0,1"], [2, 0, 1]
+    elif name == "base":
+        tokens, wanted = [spelt, "trees"], "trees"
     elif name == "nonnegative":
         tokens, wanted = [spelt, "none"], "none"
     elif get_origin(kind) is Literal:

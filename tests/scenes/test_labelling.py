@@ -11,16 +11,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
 import gapcut
 from gapcut.data import Graph, GraphSet
-from gapcut.inference import Energy
+from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, segment_scan, train_scenes
-from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies, label_probabilities
-from gapcut.scenes.labelling.forest import TreeForest, grow_forest, out_of_fold
+from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions, of_segments
 from gapcut.scenes.labelling.graphs import EDGE_FEATURES, edge_names, node_names, relate, scan_graph
 from gapcut.scenes.labelling.model import renumber_labels
 from gapcut.scenes.labelling.segments import describe_segments, find_contacts
@@ -207,81 +205,7 @@ def test_bars_side_by_side_are_parallel():
     assert edges[0, 2]["parallel"] < 0.2
 
 
-# --- forest as arrays
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_forest_arrays_say_what_scikit_learn_says(seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(300, 6)).astype(np.float32)
-    x[:, 3] = np.round(x[:, 3])  # ties at thresholds
-    y = rng.choice([0, 2, 3], 300) if seed else np.full(300, 2)
-    forest = RandomForestClassifier(n_estimators=7, random_state=seed).fit(x, y)
-    rows = rng.normal(size=(1000, 6)).astype(np.float32)
-    rows[:, 3] = np.round(rows[:, 3])
-    ours = TreeForest.of_sklearn(forest, 5)
-    wanted = np.zeros((1000, 5))
-    wanted[:, forest.classes_] = forest.predict_proba(rows)
-    assert np.abs(ours.distributions(rows) - wanted).max() < 1e-6
-    again = TreeForest.from_arrays(ours.to_arrays(), 6)
-    assert np.array_equal(again.distributions(rows, 2), ours.distributions(rows))
-
-
-def test_arrays_that_are_no_forest_are_refused():
-    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
-    good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()
-    inner = int(np.flatnonzero(good["feature"] >= 0)[0])
-
-    def spoilt(key, value, at=inner):
-        array = good[key].copy()
-        array[at] = value
-        return {**good, key: array}
-
-    for bad in (
-        spoilt("left", inner),  # a circle
-        spoilt("right", 10**6),
-        spoilt("feature", 3),
-        spoilt("threshold", np.nan),
-        spoilt("value", np.nan),
-        spoilt("value", -1.0),
-        spoilt("root", -1, 0),
-        {**good, "left": good["left"][:-1]},
-        {**good, "value": good["value"].astype(np.float64)},
-        {k: v for k, v in good.items() if k != "root"},
-    ):
-        with pytest.raises(ValueError):
-            TreeForest.from_arrays(bad, 3)
-    with pytest.raises(ValueError, match="takes 3 features"):
-        TreeForest.from_arrays(good, 3).distributions(np.zeros((2, 4)))
-
-
-# --- confidence
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_flip_energies_are_differences_of_energies(seed, monkeypatch):
-    monkeypatch.setattr("gapcut.scenes.labelling.confidence._EDGES_AT_ONCE", 4)
-    rng = np.random.default_rng(seed)
-    n, k = int(rng.integers(1, 7)), int(rng.integers(2, 4))
-    pairs = [p for p in itertools.product(range(n), repeat=2) if p[0] != p[1]]
-    edges = np.array(pairs)[rng.random(len(pairs)) < 0.6] if pairs else np.zeros((0, 2), int)
-    energy = Energy(rng.normal(size=(n, k)), edges.reshape(-1, 2), rng.normal(size=(len(edges), k, k)))
-    labels = rng.integers(0, k, n)
-    found = flip_energies(energy, labels)
-    for u, c in itertools.product(range(n), range(k)):
-        other = labels.copy()
-        other[u] = c
-        assert found[u, c] == pytest.approx(energy.energy(other) - energy.energy(labels), abs=1e-9)
-
-
-def test_the_temperature_that_made_the_labels_is_found():
-    rng = np.random.default_rng(0)
-    flips = rng.exponential(3.0, (20_000, 4))
-    chances = label_probabilities(flips, 2.0)
-    assert np.allclose(chances.sum(axis=1), 1)
-    truth = (rng.random((20_000, 1)) > np.cumsum(chances, axis=1)).sum(axis=1)
-    assert fit_temperature(flips, truth, np.ones(20_000)) == pytest.approx(2.0, rel=0.13)
-    assert fit_temperature(flips, np.full(20_000, -1), np.ones(20_000)) == 1.0
+# --- temperature
 
 
 def test_the_temperature_comes_from_weights_that_have_not_seen_the_graphs():
@@ -371,7 +295,7 @@ def test_training_distributions_come_from_forests_that_have_not_seen_them():
         clouds.append(scan.replace(labels=labels, label_names={}))
     found = train_scenes(clouds, SETTINGS, OPTIONS)
     for scan, graph in zip(found.scans, found.graphs, strict=True):
-        seen = found.model.forest.of_segments(scan)
+        seen = of_segments(found.model.forest, scan)
         held = np.asarray(graph.node_features)[:, :2]
         true, rows = scan.label_counts(2).argmax(axis=1), np.arange(scan.n_segments)
         assert seen[rows, true].mean() > held[rows, true].mean() + 0.1
@@ -446,7 +370,7 @@ def test_labels_are_matched_by_name():
 
 def test_graphs_weigh_segments_by_points(trained):
     scan = trained.scans[0]
-    p = trained.model.forest.of_segments(scan)
+    p = of_segments(trained.model.forest, scan)
     graph = scan_graph(scan, p, trained.model.settings, 0.5)
     counts = scan.label_counts(p.shape[1]).sum(axis=1)
     assert np.allclose(graph.node_weights[counts > 0], np.sqrt(counts[counts > 0]))
@@ -510,7 +434,7 @@ def test_shares_of_the_parts_are_kept_from_forests_that_describe_them():
         )
     folds = [np.arange(scan.n_segments) % 3 for scan in scans]
     options = replace(OPTIONS, balance=1.0)
-    found = out_of_fold(scans, folds, 2, options)
+    found = held_out_distributions(scans, folds, 2, options)
     right = [
         p.argmax(axis=1) == scan.label_counts(2).argmax(axis=1) for p, scan in zip(found, scans, strict=True)
     ]
@@ -526,7 +450,7 @@ def test_points_of_a_rare_class_count_as_much_as_the_others_where_asked(power, s
         labels=codes, kept=np.arange(1000), sample=np.arange(1000), forest_rows=lambda at: rows[at]
     )
     forest = grow_forest([scan], 2, replace(OPTIONS, balance=0.0, n_trees=20, tree_balance=power))
-    assert forest.distributions(rows[:1])[0] == pytest.approx([1 - share, share], abs=0.05)
+    assert forest.probabilities(rows[:1])[0] == pytest.approx([1 - share, share], abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,12 @@ void check(const ForestArrays& f) {
             if (child <= i || child >= n) throw std::invalid_argument("a node of the forest leads nowhere");
         if (!std::isfinite(f.threshold[at(i)])) throw std::invalid_argument("a threshold of the forest is not finite");
     }
-    if (!std::all_of(f.value.begin(), f.value.end(), [](float v) { return v >= 0.0F && v <= 1.0F; }))
-        throw std::invalid_argument("a leaf of the forest holds no shares");
+    if (!std::all_of(f.value.begin(), f.value.end(), [](float v) { return std::isfinite(v); }))
+        throw std::invalid_argument("a value of the forest is not finite");
 }
 
-void forest_distributions(const ForestArrays& f, std::span<const float> rows, int threads, std::span<float> out,
-                          const StopTest& stop) {
+void forest_means(const ForestArrays& f, std::span<const float> rows, int threads, std::span<float> out,
+                  const StopTest& stop) {
     const std::int64_t n = static_cast<std::int64_t>(rows.size()) / f.n_features, k = f.n_classes;
     if (static_cast<std::int64_t>(rows.size()) != n * f.n_features || static_cast<std::int64_t>(out.size()) != n * k)
         throw std::invalid_argument("rows do not fit the forest's features");

@@ -15,6 +15,7 @@ from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.show import (
+    base_line,
     certificate_document,
     certificate_line,
     clique_count,
@@ -206,7 +207,8 @@ def _model_document(svm: Machine, pairs: list[PairWeight], tuples: list[TupleWei
             "clique": sum(group.weights.size for group in model.cliques),
             "clique_zero": sum(int((group.weights == 0.0).sum()) for group in model.cliques),
         },
-        "node_features": list(model.pipeline.node_names),
+        "base": base_line(model.base),
+        "node_features": list(model.node_names),
         "edge_features": list(model.pipeline.edge_names),
         "cliques": [
             {"nodes": group.order, "tuples": len(group.tuples), "features": list(names)}
@@ -238,6 +240,8 @@ def _show_model(
         f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
         f"{clique_count(data['cliques'])}C={svm.C:g}"
     )
+    if document["base"]:
+        console.print(f"base          {document['base']}")
     console.print(f"labels        {', '.join(str(c) for c in document['classes'])}")
     console.print(
         f"features      {document['raw_node_features']} raw node columns become "

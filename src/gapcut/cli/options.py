@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
 from cyclopts import Parameter
@@ -69,6 +69,7 @@ class LearningOptions(Parameters):
     classes: Annotated[
         str | None, Parameter(help="All labels, separated by commas; default: those in DATA.")
     ] = None
+    base: Annotated[Literal["trees"] | None, option("base")] = None
     nonnegative: Annotated[SignRule, option("nonnegative")] = "auto"
     n_jobs: Jobs = -1
     random_state: Seed = 0

@@ -19,6 +19,7 @@ from gapcut.certificates import Callback, Certificate, Record
 from gapcut.files import json_text
 from gapcut.metrics import Scores
 from gapcut.report.strongest import PairWeight
+from gapcut.stacking import Base
 
 
 def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], object]) -> None:
@@ -76,6 +77,13 @@ def certificate_line(certificate: Certificate) -> str:
         return line
     beside = f"one-hot: {claim.lower:.6g} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
     return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
+
+
+def base_line(base: Base | None) -> str | None:
+    """What a model's base is and means for its certificate, in one line."""
+    if base is None:
+        return None
+    return f"{base.description}; the certificate holds for the problem with its held-out columns"
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:

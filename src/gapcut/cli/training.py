@@ -21,7 +21,15 @@ from gapcut.cli.options import (
     read_graphs,
 )
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
-from gapcut.cli.show import certificate_document, certificate_line, clique_count, emit, percent, progress
+from gapcut.cli.show import (
+    base_line,
+    certificate_document,
+    certificate_line,
+    clique_count,
+    emit,
+    percent,
+    progress,
+)
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
 from gapcut.machine import Machine
@@ -136,6 +144,7 @@ def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[st
         "classes": model.coder.classes.tolist(),
         "certificate": certificate_document(model.certificate),
         "message": model.message,
+        "base": base_line(model.base),
         "weights": {
             "unary": model.unary.size,
             "pairwise": model.pairwise.size,
@@ -158,6 +167,8 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
     if svm.certificate_.status != "certified":
         console.print(f"              {document['message']}")
+    if document["base"]:
+        console.print(f"base          {document['base']}")
     console.print(
         f"weights       {weights['unary']:,} unary; {weights['pairwise_nonzero']:,} of "
         f"{weights['pairwise']:,} pairwise "

@@ -66,7 +66,7 @@ class Incidence(Step):
     def transform(self, block: Block) -> Block:
         with np.errstate(over="ignore", invalid="ignore"):
             sums = (incidence_sums(block) - self.mean) / self.deviation
-            return block.with_features(node_features=append_columns(block, sums))
+            return block.with_features(node_features=append_columns(block.node_features, sums))
 
     def rename(self, columns: Columns) -> Columns:
         return replace(columns, node=(*columns.node, *_sum_names(columns)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,7 @@ class Intercept(Step):
 
     def transform(self, block: Block) -> Block:
         return block.with_features(
-            node_features=append_columns(block, np.ones((block.n_nodes, 1))),
+            node_features=append_columns(block.node_features, np.ones((block.n_nodes, 1))),
             edge_features=np.hstack([block.edge_features, np.ones((block.n_edges, 1))]),
         )
 
@@ -33,9 +33,9 @@ class Intercept(Step):
         return replace(columns, node=(*columns.node, CONSTANT), edge=(*columns.edge, CONSTANT))
 
 
-def append_columns(block: Block, extra: FloatArray) -> AnyArray | sp.csr_array:
+def append_columns(features: Any, extra: FloatArray) -> AnyArray | sp.csr_array:
     """Node features with dense columns (V, D) added on the right; sparse ones stay sparse."""
-    features = block.node_features
-    if not block.is_sparse:
+    if not sp.issparse(features):
         return np.hstack([features, extra])
-    return sp.csr_array(sp.hstack([features, sp.csr_array(extra)], format="csr"))
+    parts: list[Any] = [features, sp.csr_array(extra)]
+    return sp.csr_array(sp.hstack(parts, format="csr"))

@@ -140,7 +140,7 @@ class FeaturePipeline:
     def transform_all(self, graphs: Sequence[Graph]) -> list[Graph]:
         """:meth:`transform` of each."""
         ready: list[Graph] = []
-        for block in blocks([self._with_raw_columns(graph) for graph in graphs]):
+        for block in blocks([self.with_raw_columns(graph) for graph in graphs]):
             for step in self.steps.values():
                 block = step.transform(block)
             ready += block.split()
@@ -222,7 +222,8 @@ class FeaturePipeline:
             columns = step.rename(columns)
         return columns
 
-    def _with_raw_columns(self, graph: Graph) -> Graph:
+    def with_raw_columns(self, graph: Graph) -> Graph:
+        """A raw graph, with the columns of what it has none of. Raises GraphError where its columns are others."""
         raw = self.raw_columns
         if graph.edge_dim == 0 and not graph.n_edges and raw.edge:
             graph = graph.with_features(edge_features=np.empty((0, len(raw.edge))))

@@ -68,13 +68,14 @@ def check_claim(
     start = time.monotonic()
     claimed = model.certificate
     ready, tuples = model.pipeline.transform_all(graphs), [c.tuples for c in model.cliques]
-    data = labelled_part(ready, model.coder, model.pipeline, tuples)
+    if model.base is not None and sum(g.n_nodes for g in ready) != len(model.base.held_out):
+        return _other_data(claimed, start)
+    data = labelled_part(ready, model.coder, model.pipeline, tuples, model.base)
     settings = settings.settled(data.graphs)
     problem = build_problem(data, settings)
     same_data = _same(model.data, summary(data, problem))
     if same_data is False:
-        seconds = time.monotonic() - start
-        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, seconds)
+        return _other_data(claimed, start)
     weights = problem.compact(model.unary, model.pairwise, [c.weights for c in model.cliques])
     outside = _outside(problem, model, weights)
     if outside:
@@ -101,6 +102,11 @@ def check_claim(
     return ClaimCheck(
         claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start
     )
+
+
+def _other_data(claimed: Certificate, start: float) -> ClaimCheck:
+    seconds = time.monotonic() - start
+    return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, seconds)
 
 
 def _same(known: DataSummary, found: DataSummary) -> bool | None:

@@ -93,7 +93,7 @@ def _shaped(value: Any, shape: WeightShape, name: Any, argument: str, dtype: Any
     if array.shape != expected and array.shape != (int(np.prod(expected)),):
         raise ValueError(
             f"{argument}[{name!r}] has shape {array.shape}, but the model's weights have shape {expected} "
-            "(after the feature steps; see pipeline_.node_names and pipeline_.edge_names) or its flat form"
+            "(after the feature steps; see node_names_ and pipeline_.edge_names) or its flat form"
         )
     return array.reshape(expected)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gapcut.certificates import Certificate, Record
 from gapcut.data import Graph
 from gapcut.engines import each
@@ -12,7 +14,8 @@ from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, MethodName, Solution, model_energy, solve
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.stacking import Base
+from gapcut.typing import AnyArray, Float32Array, FloatArray
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,10 @@ class DataSummary:
 class FittedModel:
     """Feature steps, weights and certificate of one training run.
 
-    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by the pipeline;
-    ``cliques``: tuples of label codes and weights, one per clique group. ``message``: why training ended, in words.
-    ``impossible``, ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them.
+    ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by ``node_names``
+    and the pipeline; where there is a ``base``, its log-probabilities are the last K node columns. ``cliques``: tuples
+    of label codes and weights, one per clique group. ``message``: why training ended, in words. ``impossible``,
+    ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them.
     """
 
     coder: LabelCoder
@@ -47,15 +51,36 @@ class FittedModel:
     eta: float | None = None
     xi: float | None = None
     cliques: tuple[CliqueWeights, ...] = ()
+    base: Base | None = None
 
     @property
     def n_features(self) -> int:
         """Raw node feature columns."""
         return len(self.pipeline.raw_columns.node)
 
-    def energy(self, graph: Graph) -> Energy:
-        """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``."""
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """(Dn,) names of the node columns that the weights multiply."""
+        beside = () if self.base is None else self.base.names(self.coder.classes.tolist())
+        return (*self.pipeline.node_names, *beside)
+
+    def base_columns(self, graphs: Sequence[Graph], threads: int = 1) -> list[Float32Array | None]:
+        """For each raw graph what the base says of its nodes, (V, K); None without a base."""
+        if self.base is None or not graphs:
+            return [None] * len(graphs)
+        raw = [self.pipeline.with_raw_columns(graph) for graph in graphs]
+        ends = np.cumsum([graph.n_nodes for graph in graphs])[:-1]
+        return list(np.split(self.base.log_probabilities(raw, threads), ends))
+
+    def energy(self, graph: Graph, said: Float32Array | None = None) -> Energy:
+        """Tables of ``U(y) = -f(x, y)`` on a raw graph; label k of a node is ``coder.classes[k]``. ``said``: what the
+        base says of it, where that is known.
+        """
         ready = self.pipeline.transform(graph)
+        if self.base is not None:
+            (columns,) = self.base_columns([graph]) if said is None else [said]
+            assert columns is not None
+            (ready,) = self.base.join([ready], columns)
         nodes, edges = row_matrix([ready.node_features]), row_matrix([ready.edge_features])
         cliques = [
             term
@@ -64,17 +89,15 @@ class FittedModel:
         ]
         return model_energy(nodes, ready.edges, edges, self.unary, self.pairwise, cliques)
 
-    def solve(
-        self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None
-    ) -> Solution[IntArray]:
-        """Best labeling found, as codes, with its energy and a proven bound."""
-        return solve(self.energy(graph), method=method, time_limit=time_limit)
-
     def infer(
-        self, graph: Graph, method: MethodName = "auto", time_limit: float | None = None
+        self,
+        graph: Graph,
+        method: MethodName = "auto",
+        time_limit: float | None = None,
+        said: Float32Array | None = None,
     ) -> Solution[AnyArray]:
-        """:meth:`solve` in the labels given at fit."""
-        found = self.solve(graph, method, time_limit)
+        """Best labeling found of a raw graph, in the labels given at fit, with its energy and a proven bound."""
+        found = solve(self.energy(graph, said), method=method, time_limit=time_limit)
         labels = self.coder.decode(found.labels)
         return Solution(labels, found.energy, found.bound, found.gap, found.status, found.seconds)
 
@@ -82,4 +105,5 @@ class FittedModel:
         self, graphs: Sequence[Graph], method: MethodName = "auto", threads: int = 1
     ) -> list[Solution[AnyArray]]:
         """:meth:`infer` on several graphs; the same for any number of threads."""
-        return each(lambda graph: self.infer(graph, method), graphs, threads)
+        known = list(zip(graphs, self.base_columns(graphs, threads), strict=True))
+        return each(lambda pair: self.infer(pair[0], method, said=pair[1]), known, threads)

@@ -18,6 +18,7 @@ from gapcut.inference import CliqueWeights
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.oracles.base import PROBLEMS
+from gapcut.stacking import Base
 from gapcut.typing import AnyArray
 from gapcut.version import __version__
 
@@ -35,7 +36,7 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
     of a larger one.
 
     Parameters that JSON cannot hold (a callback, a RandomState) are left out: the loaded estimator has their
-    defaults. Raises ValueError for labels that are not int, str, bool or float.
+    defaults. Raises ValueError for labels that are not int, str, bool or float, and for a base that arrays cannot hold.
     """
     arrays, pipeline = model.pipeline.to_state()
     kept = {name: _plain(value) for name, value in params.items() if _is_plain(value)}
@@ -52,6 +53,9 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
         "pipeline": pipeline,
     }
     tensors = {"unary": model.unary, "pairwise": model.pairwise, **clique_tensors(model.cliques)}
+    if model.base is not None:
+        base_arrays, document["base"] = model.base.to_state()
+        tensors |= {Base.prefix + name: array for name, array in base_arrays.items()}
     return {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
 
 
@@ -80,12 +84,22 @@ def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple
     params = _expect(document, "params", dict)
     coder = _read_classes(_expect(document, "classes", list), _expect(document, "dtype", str))
     state = {name.removeprefix(_PIPELINE): a for name, a in arrays.items() if name.startswith(_PIPELINE)}
+    stacked = {
+        name.removeprefix(Base.prefix): a for name, a in arrays.items() if name.startswith(Base.prefix)
+    }
     known = {"unary", "pairwise", *clique_names(arrays)} | {_PIPELINE + name for name in state}
+    known |= {Base.prefix + name for name in stacked}
     extra = sorted(set(arrays) - known)
     if extra:
         raise ValueError(f"unknown array {extra[0]!r}")
     pipeline = FeaturePipeline.from_state(state, _expect(document, "pipeline", dict))
     n_labels, node_dim, edge_dim = coder.n_labels, len(pipeline.node_names), len(pipeline.edge_names)
+    base = None
+    if stacked:
+        base = Base.from_state(stacked, _expect(document, "base", dict), pipeline.raw_columns)
+        node_dim += n_labels
+        if base.n_classes != n_labels:
+            raise ValueError(f"the base tells {base.n_classes} classes apart, not {n_labels}")
     model = FittedModel(
         coder=coder,
         pipeline=pipeline,
@@ -96,6 +110,7 @@ def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple
         history=tuple(_read_record(row) for row in _expect(document, "history", list)),
         data=_read_summary(_expect(document, "data", dict)),
         message=_expect(document, "message", str),
+        base=base,
     )
     return model, params
 

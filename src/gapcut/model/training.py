@@ -21,6 +21,7 @@ from gapcut.model.settings import Settings
 from gapcut.oracles.base import Oracle
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, learning_problem, loss_weights
+from gapcut.stacking import Base, fit_base
 from gapcut.typing import FloatArray, IntArray
 
 
@@ -29,7 +30,7 @@ class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
     ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array per graph; ``tuples`` for each clique
-    group the (T, d) label codes that get weights.
+    group the (T, d) label codes that get weights; ``base``: whose held-out columns are the last node features.
     """
 
     graphs: tuple[Graph, ...]
@@ -37,10 +38,11 @@ class TrainingSet:
     coder: LabelCoder
     pipeline: FeaturePipeline
     tuples: tuple[IntArray, ...] = ()
+    base: Base | None = None
 
 
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
-    """Fit the feature steps on whole graphs, then cut out the labelled nodes."""
+    """Fit the feature steps and the base on whole graphs, then cut out the labelled nodes."""
     if settings.classes is None:
         coder = LabelCoder.found([g.labels for g in graphs])
     else:
@@ -56,15 +58,40 @@ def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
     )
     ready = pipeline.fit_transform(graphs)
     tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
-    return labelled_part(ready, coder, pipeline, tuples)
+    base = None
+    if settings.base is not None:
+        codes, _ = _codes(graphs, coder)
+        base = fit_base(
+            settings.base,
+            settings.base_features,
+            graphs,
+            codes,
+            coder.n_labels,
+            settings.draw_seed(),
+            settings.threads,
+        )
+    return labelled_part(ready, coder, pipeline, tuples, base)
+
+
+def _codes(graphs: Sequence[Graph], coder: LabelCoder) -> tuple[IntArray, IntArray]:
+    """(V,) code of every node of all graphs, and where each graph begins."""
+    offset = np.cumsum([0, *(graph.n_nodes for graph in graphs)], dtype=np.int64)
+    return coder.encode_all([g.labels for g in graphs], offset, lambda i: place(i, graphs[i].name)), offset
 
 
 def labelled_part(
-    ready: Sequence[Graph], coder: LabelCoder, pipeline: FeaturePipeline, tuples: Iterable[IntArray] = ()
+    ready: Sequence[Graph],
+    coder: LabelCoder,
+    pipeline: FeaturePipeline,
+    tuples: Iterable[IntArray] = (),
+    base: Base | None = None,
 ) -> TrainingSet:
-    """The labelled nodes of model-ready graphs. Graphs without any are left out."""
-    offset = np.cumsum([0, *(graph.n_nodes for graph in ready)], dtype=np.int64)
-    whole = coder.encode_all([g.labels for g in ready], offset, lambda i: place(i, ready[i].name))
+    """The labelled nodes of graphs after the feature steps, with the held-out columns of ``base``. Graphs without any
+    are left out. Raises ValueError where there are not as many nodes as held-out rows.
+    """
+    if base is not None:
+        ready = base.join(ready, base.held_out)
+    whole, offset = _codes(ready, coder)
     known = np.append(0, np.cumsum(whole != UNLABELLED))[offset].tolist()
     parts, codes = [], []
     for graph, (start, end), before, after in zip(
@@ -79,7 +106,7 @@ def labelled_part(
             codes.append(code)
     if not parts:
         raise ValueError("no node of any graph has a label: give labels to fit")
-    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline, tuple(tuples))
+    return TrainingSet(tuple(parts), tuple(codes), coder, pipeline, tuple(tuples), base)
 
 
 def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
@@ -193,10 +220,11 @@ def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> 
         certificate=result.certificate,
         history=result.history,
         data=summary(data, problem),
-        message=result.message,
+        message=result.message if data.base is None else f"{result.message}, given the base",
         impossible=result.impossible,
         eta=result.eta,
         xi=result.xi,
+        base=data.base,
     )
 
 

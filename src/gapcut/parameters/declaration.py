@@ -86,7 +86,7 @@ def accepted(declared: type, name: str, value: Any) -> Any:
         elif isinstance(value, str) and names:  # a string is one of the names, or misspelt
             if value == kind:
                 return value
-        elif not isinstance(kind, str) and isinstance(value, kind):
+        elif not isinstance(kind, str) and isinstance(value, kind) and not isinstance(value, type):
             return value
     raise error(f"{name}={_shown(value)} must be {allowed(declared, name)}")
 

@@ -14,6 +14,7 @@ from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, Node
 from gapcut.inference import MethodName
 from gapcut.oracles.kinds import KINDS
 from gapcut.parameters.declaration import Range
+from gapcut.stacking import BaseChoice, BaseFeatures
 from gapcut.typing import BoolArray, FloatArray
 
 LearnerName: TypeAlias = Literal[
@@ -100,6 +101,15 @@ class Parameters:
     node_lift: Node features as 0/1 quantile answers (stumps).
     degree_scale: Divide edge features by the graph's mean degree or by the degrees of their nodes.
     incidence_scale: Scale of the sums that incidence adds.
+    base: Classifier of nodes whose held-out log-probabilities join the node features.
+        They join after the feature steps, clipped at log 0.001: for the training graphs those of classifiers that have
+        not seen them (5 folds of whole graphs; of one graph's stretches where there is one), for new graphs those of
+        one that has seen all. ``"trees"``: extremely randomised trees; or any classifier of scikit-learn with
+        ``predict_proba``. The certificate holds for the problem with these columns. ``save`` keeps trees, forests,
+        histogram boosting and logistic regression (also after a ``StandardScaler``) as arrays, and refuses others.
+    base_features: What the base sees of a node.
+        ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
+        ``context``: in two more rounds also what the round before takes its neighbours for.
     """
 
     C: Positive = 1.0
@@ -128,6 +138,8 @@ class Parameters:
     node_lift: NodeLift = "none"
     degree_scale: DegreeScale = "none"
     incidence_scale: IncidenceScale = "auto"
+    base: BaseChoice | None = None
+    base_features: BaseFeatures = "edges"
 
 
 def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from gapcut import _core
-from gapcut.scenes.shot import Float32Array
-from gapcut.typing import AnyArray, Int32Array
+from gapcut.typing import AnyArray, Float32Array, Int32Array
 
 SHAPE_NAMES = ("linearity", "planarity", "sphericity", "verticality")
 """Columns of :meth:`LocalShape.features`."""

@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gapcut import _core
-from gapcut.typing import AnyArray
+from gapcut.typing import AnyArray, Float32Array
 
 SHOT_SIZE = 352
 """Values of a descriptor: 8 azimuth sectors x 2 shells x 2 hemispheres x 11 cosine bins."""
-
-Float32Array = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)

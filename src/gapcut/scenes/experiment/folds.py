@@ -19,7 +19,7 @@ from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import digest, kept
-from gapcut.scenes.labelling.forest import grow_forest, out_of_fold
+from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions, of_segments
 from gapcut.scenes.labelling.training import learn_weights, scan_graphs
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -109,16 +109,16 @@ def distributions(
     test: Sequence[int] = (),
 ) -> list[FloatArray]:
     """(S, K) class distributions of the parts of the bridges ``train`` by forests of the other ``folds`` (see
-    :func:`gapcut.scenes.labelling.forest.out_of_fold`), and of the bridges ``test`` by a forest of all of ``train``;
-    kept in the folder ``cache``."""
+    :func:`gapcut.scenes.labelling.forest.held_out_distributions`), and of the bridges ``test`` by a forest of all of
+    ``train``; kept in the folder ``cache``."""
     options, scans = settings.training, [bridges[i].scan for i in train]
     asked = [bridges[i].scan for i in test]
 
     def make() -> _Distributions:
-        found = out_of_fold(scans, folds, len(CLASSES), options, say)
+        found = held_out_distributions(scans, folds, len(CLASSES), options, say)
         if asked:
             forest = grow_forest(scans, len(CLASSES), options)
-            found += [forest.of_segments(scan, thread_count(options.n_jobs)) for scan in asked]
+            found += [of_segments(forest, scan, thread_count(options.n_jobs)) for scan in asked]
         return _Distributions(np.concatenate(found))
 
     drawn = (options.rows, options.balance, options.tree_balance)

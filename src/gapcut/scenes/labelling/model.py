@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.classifiers import TreeForest
 from gapcut.files import ModelFileError, blame, read_container, write_container
 from gapcut.inference import Solution, solve
+from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.machine import Machine
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
-from gapcut.scenes.labelling.confidence import flip_energies, label_probabilities
-from gapcut.scenes.labelling.forest import TreeForest
+from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
 from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.scenes.shot import Float32Array
-from gapcut.typing import AnyArray, Int32Array, IntArray
+from gapcut.typing import AnyArray, Float32Array, Int32Array, IntArray
 from gapcut.version import __version__
 
 _KIND, _FORMAT = "scenes", 1
@@ -97,7 +97,7 @@ class SceneModel:
         clock = Stopwatch(say)
         clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
         clock.begin("forest")
-        distribution = self.forest.of_segments(scan, n_threads)
+        distribution = of_segments(self.forest, scan, n_threads)
         clock.begin("energy")
         graph = scan_graph(scan, distribution, self.settings)
         energy = self.learner.energy(graph)

@@ -14,8 +14,7 @@ from gapcut.scenes.labelling.segments import Contacts, SegmentTable, describe_se
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.surroundings import ground_heights, point_features
 from gapcut.scenes.regions import grow_regions
-from gapcut.scenes.shot import Float32Array
-from gapcut.typing import FloatArray, Int32Array, IntArray
+from gapcut.typing import Float32Array, FloatArray, Int32Array, IntArray
 
 Say = Callable[[str], None]
 CHANNELS = {"intensity": ("intensity",), "colour": ("red", "green", "blue")}

@@ -9,8 +9,8 @@ from scipy.spatial import cKDTree
 from gapcut.scenes.groups import group_order, squares, voxel_sample
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.points import local_shape
-from gapcut.scenes.shot import Float32Array, shot
-from gapcut.typing import FloatArray, IntArray
+from gapcut.scenes.shot import shot
+from gapcut.typing import Float32Array, FloatArray, IntArray
 
 SCALE_FEATURES = (
     *("linearity", "planarity", "verticality", "uprightness"),

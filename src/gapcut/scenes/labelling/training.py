@@ -10,10 +10,10 @@ import numpy as np
 
 from gapcut.data import GraphSet
 from gapcut.engines import thread_count
+from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.machine import Machine
 from gapcut.scenes.clouds import PointCloud
-from gapcut.scenes.labelling.confidence import fit_temperature, flip_energies
-from gapcut.scenes.labelling.forest import grow_forest, out_of_fold
+from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions
 from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_graph
 from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
@@ -59,7 +59,7 @@ def train_scenes(
         tell(f"scan {i + 1} of {len(clouds)}: segments and features")
         scans.append(segment_scan(cloud, sizes, channels, label_codes(cloud, numbers), threads))
     clock.begin("forests")
-    held = out_of_fold(scans, scan_folds(scans, wanted.folds), len(numbers), wanted, tell)
+    held = held_out_distributions(scans, scan_folds(scans, wanted.folds), len(numbers), wanted, tell)
     tell("forest of all scans")
     forest = grow_forest(scans, len(numbers), wanted)
     clock.begin("learning")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapcut.inference import Energy
+from gapcut.classifiers import softmax
+from gapcut.inference.energy import Energy
 from gapcut.typing import FloatArray, IntArray
 
 _EDGES_AT_ONCE = 4096
@@ -36,9 +37,7 @@ def flip_energies(energy: Energy, labels: IntArray) -> FloatArray:
 
 def label_probabilities(flips: FloatArray, temperature: float) -> FloatArray:
     """(V, K) softmax of the negative energies over the temperature."""
-    scaled = -flips / temperature
-    weight = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+    return softmax(-flips / temperature)
 
 
 def fit_temperature(flips: FloatArray, truth: IntArray, weights: FloatArray) -> float:

@@ -1,0 +1,261 @@
+"""A base: a classifier of single nodes whose log-probabilities join the node features of a graph.
+
+The training graphs get those of classifiers that have not seen them (:func:`gapcut.classifiers.out_of_fold`), new
+graphs those of one that has seen all training graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from gapcut.classifiers import (
+    Classifier,
+    InMemory,
+    ProbabilityEstimator,
+    TreeForest,
+    from_arrays,
+    kept,
+    out_of_fold,
+)
+from gapcut.data import Graph
+from gapcut.features.base import Columns
+from gapcut.features.intercept import append_columns
+from gapcut.stacking.folds import node_folds
+from gapcut.stacking.table import BaseFeatures, Context, node_rows, row_width
+from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
+
+BaseChoice: TypeAlias = Literal["trees"] | ProbabilityEstimator
+"""What a base is made of."""
+
+_LEAST = 1e-3
+"""Probabilities are at least this before their logarithm."""
+_TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 60, 2_000_000, 60_000
+"""Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
+_ROUNDS: dict[str, int] = {"own": 1, "edges": 1, "context": 3}
+_CONTEXT = ("source", "part", "scale")
+_State = tuple[dict[str, AnyArray], dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """A fitted base of ``n_classes`` classes.
+
+    ``features``: see :class:`gapcut.StructuredSVM`; ``columns``: those of :func:`node_rows` that vary in training;
+    ``context`` where there is more than one of the ``rounds``, each of which sees what the one before said of a node
+    and of its neighbours. ``held_out`` (V, K): log-probabilities of the training graphs' nodes by classifiers that have
+    not seen them: the columns that the learning problem was made of.
+    """
+
+    prefix: ClassVar[str] = "base."
+
+    features: BaseFeatures
+    columns: IntArray
+    context: Context | None
+    rounds: tuple[Classifier, ...]
+    n_classes: int
+    held_out: Float32Array
+
+    def log_probabilities(self, graphs: Sequence[Graph], n_threads: int = 1) -> Float32Array:
+        """(V, K) of all nodes of graphs that were not trained on, clipped at a thousandth."""
+        rows = node_rows(graphs, self.features != "own")[:, self.columns]
+        first, *more = self.rounds
+        found = first.probabilities(rows, n_threads)
+        for later in more:
+            found = later.probabilities(_with_context(rows, found, graphs, self.context), n_threads)
+        return _log(found)
+
+    def join(self, ready: Sequence[Graph], columns: Float32Array) -> list[Graph]:
+        """Graphs after the feature steps, with the columns (V, K) of all their nodes on the right. Raises ValueError
+        where there are more or fewer nodes.
+        """
+        if sum(graph.n_nodes for graph in ready) != len(columns):
+            raise ValueError(f"the base has columns for {len(columns)} nodes, but the graphs have others")
+        out, start = [], 0
+        for graph in ready:
+            own = columns[start : start + graph.n_nodes].astype(np.float64)
+            start += graph.n_nodes
+            out.append(graph.with_features(node_features=append_columns(graph.node_features, own)))
+        return out
+
+    @property
+    def description(self) -> str:
+        """What it is made of, in words."""
+        last = self.rounds[-1]
+        name = type(last.estimator).__name__ if isinstance(last, InMemory) else last.description
+        return f"{name} on {len(self.columns):,} columns ({self.features})"
+
+    def names(self, classes: Sequence[object]) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(f"log p({label})" for label in classes)
+
+    def to_state(self) -> _State:
+        """Arrays, and a document for JSON. Raises ValueError for an estimator that is kept in memory only."""
+        arrays: dict[str, AnyArray] = {"columns": self.columns, "held_out": self.held_out}
+        kinds = []
+        for i, classifier in enumerate(self.rounds):
+            if isinstance(classifier, InMemory):
+                raise ValueError(
+                    f"a base of the kind {type(classifier.estimator).__name__} cannot be saved: without pickle only "
+                    "trees, forests, histogram boosting and logistic regression can; use one of these, or base=None"
+                )
+            arrays |= {f"{i}.{key}": value for key, value in classifier.to_arrays().items()}
+            kinds.append([classifier.kind, classifier.n_features])
+        if self.context is not None:
+            arrays |= {name: getattr(self.context, name) for name in _CONTEXT}
+        return arrays, {"features": self.features, "classes": self.n_classes, "rounds": kinds}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, AnyArray], document: Mapping[str, Any], raw: Columns) -> Base:
+        """Back, checked, for graphs with these raw columns. Raises ValueError and its kin for anything that
+        :meth:`to_state` does not make.
+        """
+        left = dict(arrays)
+        features, n_classes = document["features"], document["classes"]
+        if features not in get_args(BaseFeatures) or type(n_classes) is not int or n_classes < 1:
+            raise ValueError("the base's features or classes are unknown")
+        columns, held_out = left.pop("columns"), left.pop("held_out")
+        if (
+            columns.dtype != np.int64
+            or columns.ndim != 1
+            or not _among(columns, row_width(raw, features != "own"))
+        ):
+            raise ValueError("the base's columns are no column numbers")
+        if (
+            held_out.dtype != np.float32
+            or held_out.shape[1:] != (n_classes,)
+            or not np.isfinite(held_out).all()
+        ):
+            raise ValueError("the base's held-out columns are no table of finite numbers")
+        context = None
+        if _ROUNDS[features] > 1:
+            context = _checked_context({name: left.pop(name) for name in _CONTEXT}, len(raw.edge))
+        rounds = []
+        for i, (kind, width) in enumerate(document["rounds"]):
+            prefix = f"{i}."
+            own = {key: left.pop(key) for key in list(left) if key.startswith(prefix)}
+            rounds.append(
+                from_arrays(kind, {k.removeprefix(prefix): a for k, a in own.items()}, int(width), n_classes)
+            )
+        widths = [len(columns)] + [len(columns) + _context_width(context, n_classes)] * (
+            _ROUNDS[features] - 1
+        )
+        if left or [c.n_features for c in rounds] != widths:
+            raise ValueError("the base's classifiers do not fit its features")
+        return cls(features, columns, context, tuple(rounds), n_classes, held_out)
+
+
+def fit_base(
+    base: BaseChoice,
+    features: BaseFeatures,
+    graphs: Sequence[Graph],
+    codes: IntArray,
+    n_classes: int,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Base:
+    """Fit on the nodes of all graphs that have a code: ``codes`` (V,), negative elsewhere. Folds are made of whole
+    graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them."""
+    rows = node_rows(graphs, features != "own")
+    columns = np.flatnonzero(rows.max(axis=0, initial=-np.inf) > rows.min(axis=0, initial=np.inf)).astype(
+        np.int64
+    )
+    if not len(columns):  # classifiers want at least one
+        columns = np.zeros(1, dtype=np.int64)
+        rows = np.zeros((len(rows), 1), dtype=np.float32) if not rows.shape[1] else rows
+    rows = rows[:, columns]
+    weights = None
+    if any(g.node_weights is not None for g in graphs):
+        ones = (np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in graphs)
+        weights = np.concatenate(list(ones))
+    fold = node_folds(graphs, codes >= 0, seed)
+    context = Context.of(graphs) if _ROUNDS[features] > 1 else None
+    rounds: list[Classifier] = []
+    table, held_out = rows, np.empty((len(rows), n_classes), dtype=np.float32)
+    for _ in range(_ROUNDS[features]):
+        if rounds:
+            table = _with_context(rows, held_out, graphs, context)
+
+        def learn(used: AnyArray, table: Float32Array = table) -> Classifier:
+            return _fit(base, table, codes, weights, used & (codes >= 0), n_classes, seed, n_threads)
+
+        held_out = out_of_fold(fold, n_classes, _predictor(learn, table, n_threads))
+        rounds.append(learn(np.ones(len(codes), dtype=np.bool_)))
+    return Base(features, columns, context, tuple(rounds), n_classes, _log(held_out))
+
+
+def _predictor(
+    learn: Callable[[AnyArray], Classifier], table: Float32Array, n_threads: int
+) -> Callable[[AnyArray], Callable[[IntArray], AnyArray]]:
+    def learned(used: AnyArray) -> Callable[[IntArray], AnyArray]:
+        classifier = learn(used)
+        return lambda asked: classifier.probabilities(table[asked], n_threads)
+
+    return learned
+
+
+def _fit(
+    base: BaseChoice,
+    table: Float32Array,
+    codes: IntArray,
+    weights: FloatArray | None,
+    used: AnyArray,
+    n_classes: int,
+    seed: int,
+    n_threads: int,
+) -> Classifier:
+    from sklearn.base import clone  # slow to import
+    from sklearn.utils.validation import has_fit_parameter
+
+    seen = np.unique(codes[used])
+    if len(seen) < 2:  # nothing to tell apart
+        sure = np.full(n_classes, 1.0 / n_classes) if not len(seen) else np.eye(n_classes)[seen[0]]
+        return TreeForest.constant(sure, table.shape[1])
+    estimator: Any = _trees(int(used.sum()), seed, n_threads) if isinstance(base, str) else clone(base)
+    takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
+    more = {"sample_weight": weights[used]} if weights is not None and takes_weights else {}
+    return kept(estimator.fit(table[used], codes[used], **more), n_classes)
+
+
+def _trees(n_nodes: int, seed: int, n_threads: int) -> Any:
+    """Extremely randomised trees (Geurts et al., Machine Learning 63, 2006) with pure leaves."""
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    count = min(_TREES, max(_LEAST_TREES, _GROWN // n_nodes))
+    most = _ROWS if n_nodes > _ROWS else None
+    return ExtraTreesClassifier(
+        count, bootstrap=most is not None, max_samples=most, random_state=seed, n_jobs=n_threads
+    )
+
+
+def _with_context(
+    rows: Float32Array, said: Float32Array, graphs: Sequence[Graph], context: Context | None
+) -> Float32Array:
+    assert context is not None
+    return np.hstack([rows, said, context.rows(graphs, said)])
+
+
+def _context_width(context: Context | None, n_classes: int) -> int:
+    return 0 if context is None else n_classes * (1 + 2 * (1 + len(context.source)))
+
+
+def _checked_context(arrays: dict[str, AnyArray], n_edge_columns: int) -> Context:
+    source, part, scale = (arrays[name] for name in _CONTEXT)
+    typed = [array.dtype for array in (source, part, scale)] == [np.int64, np.int64, np.float64]
+    if not typed or source.ndim != 1 or not source.shape == part.shape == scale.shape:
+        raise ValueError("the base's context is no three rows of numbers")
+    sound = (abs(part) == 1) & np.isfinite(scale) & (scale > 0)
+    if not (_among(source, n_edge_columns) and sound.all()):
+        raise ValueError("the base's context does not fit the edge features")
+    return Context(source, part, scale)
+
+
+def _among(places: IntArray, count: int) -> bool:
+    return bool(((places >= 0) & (places < count)).all())
+
+
+def _log(probabilities: Float32Array) -> Float32Array:
+    return np.log(np.maximum(probabilities, np.float32(_LEAST)))

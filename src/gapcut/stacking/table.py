@@ -1,0 +1,127 @@
+"""What a base sees of a node: one row a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias
+
+import numpy as np
+
+from gapcut.data import Graph
+from gapcut.features.base import Columns
+from gapcut.features.block import Block, blocks
+from gapcut.features.incidence import incidence_sums
+from gapcut.features.lift import halves, lifted
+from gapcut.features.ranges import ColumnRanges
+from gapcut.features.standardize import refuse_huge
+from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
+
+BaseFeatures: TypeAlias = Literal["own", "edges", "context"]
+
+_LARGEST = float(np.finfo(np.float32).max)
+_MOST_WEIGHTS = 15
+"""Edge columns that context is weighted by, at most."""
+
+
+def node_rows(graphs: Sequence[Graph], edges: bool) -> Float32Array:
+    """(V, D) a node's own features; with ``edges`` also, for its outgoing and then for its incoming edges, sums, means,
+    maxima and minima of every edge feature and their number; sums over cliques at every place.
+
+    Maximum and minimum over no edges are 0. Raises ValueError where sparse features would become too large.
+    """
+    return np.concatenate([_rows(block, edges) for block in blocks(graphs)])
+
+
+def row_width(raw: Columns, edges: bool) -> int:
+    """D of :func:`node_rows` for graphs with these raw columns."""
+    cliques = sum(order * len(names) for order, names in zip(raw.orders, raw.cliques, strict=True))
+    return len(raw.node) + (2 * (4 * len(raw.edge) + 1) + cliques if edges else 0)
+
+
+def _rows(block: Block, edges: bool) -> Float32Array:
+    own = block.node_features
+    if block.is_sparse:
+        refuse_huge(block.n_nodes, block.node_dim, "a graph's node features", "base=None")
+        own = own.toarray()
+    parts = [own]
+    if edges:
+        sums = incidence_sums(block)
+        width = block.edge_features.shape[1]
+        for end in (0, 1):
+            owner = block.edges[:, end]
+            degree = np.bincount(owner, minlength=block.n_nodes)[:, None]
+            own_sums = sums[:, end * width : (end + 1) * width]
+            parts += [own_sums, own_sums / np.maximum(degree, 1), degree]
+            parts += _extremes(block.edge_features, owner, block.n_nodes)
+        parts.append(sums[:, 2 * width :])
+    return _as_float32(np.hstack(parts))
+
+
+def _as_float32(rows: FloatArray) -> Float32Array:
+    return np.asarray(np.clip(rows, -_LARGEST, _LARGEST).astype(np.float32))
+
+
+def _extremes(rows: FloatArray, owner: IntArray, n_nodes: int) -> list[FloatArray]:
+    """Two (V, D): largest and smallest of the rows of each owner."""
+    order = np.argsort(owner, kind="stable")
+    owners, starts = np.unique(owner[order], return_index=True)
+    out = []
+    for reduce in (np.maximum.reduceat, np.minimum.reduceat):
+        found = np.zeros((n_nodes, rows.shape[1]))
+        if len(owners):
+            found[owners] = reduce(rows[order], starts, axis=0)
+        out.append(found)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a node's neighbours are taken for: by direction, the sums of their class distributions, and those weighted
+    by edge columns: the positive (``part`` +1) or the negative part (-1) of column ``source`` over ``scale``, all (n,).
+
+    (Auto-context: Tu and Bai, TPAMI 32(10), 2010.)
+    """
+
+    source: IntArray
+    part: IntArray
+    scale: FloatArray
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> Self:
+        """By the edge columns that vary most over the graphs, relative to their largest absolute value."""
+        width = graphs[0].edge_dim
+        ranges = ColumnRanges.of((g.edge_features for g in graphs), width)
+        scale = np.where(ranges.zero, 1.0, ranges.peak)
+        spread = np.concatenate([g.edge_features / scale for g in graphs]).std(axis=0)
+        most = np.sort(np.argsort(-spread, kind="stable")[:_MOST_WEIGHTS])
+        kept = [
+            (i, part)
+            for i in most[spread[most] > 0].tolist()
+            for part in halves(ranges.low[i], ranges.high[i], "all")
+        ]
+        source, part = np.array(kept, dtype=np.int64).reshape(-1, 2).T
+        return cls(source, part, scale[source])
+
+    def rows(self, graphs: Sequence[Graph], distributions: AnyArray) -> Float32Array:
+        """(V, D) for the class distributions (V, K) of all nodes."""
+        parts, start = [], 0
+        for block in blocks(graphs):
+            parts.append(self._of_block(block, distributions[start : start + block.n_nodes]))
+            start += block.n_nodes
+        return np.concatenate(parts)
+
+    def _of_block(self, block: Block, distributions: AnyArray) -> Float32Array:
+        weights = lifted(block.edge_features[:, self.source] / self.scale, self.part)
+        weights = np.hstack([np.ones((block.n_edges, 1)), weights])
+        ends, width = [], weights.shape[1] * distributions.shape[1]
+        for end in (0, 1):
+            other = distributions[block.edges[:, 1 - end]].astype(np.float64)
+            products = (weights[:, :, None] * other[:, None, :]).reshape(block.n_edges, width)
+            sums = np.zeros((block.n_nodes, width))
+            order = np.argsort(block.edges[:, end], kind="stable")
+            owners, starts = np.unique(block.edges[order, end], return_index=True)
+            if len(owners):
+                sums[owners] = np.add.reduceat(products[order], starts, axis=0)
+            ends.append(sums)
+        return _as_float32(np.hstack(ends))

@@ -1,0 +1,52 @@
+"""Forests as arrays: what scikit-learn says, and nothing else is read."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from gapcut.classifiers import TreeForest
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forest_arrays_say_what_scikit_learn_says(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(300, 6)).astype(np.float32)
+    x[:, 3] = np.round(x[:, 3])  # ties at thresholds
+    y = rng.choice([0, 2, 3], 300) if seed else np.full(300, 2)
+    forest = RandomForestClassifier(n_estimators=7, random_state=seed).fit(x, y)
+    rows = rng.normal(size=(1000, 6)).astype(np.float32)
+    rows[:, 3] = np.round(rows[:, 3])
+    ours = TreeForest.of_sklearn(forest, 5)
+    wanted = np.zeros((1000, 5))
+    wanted[:, forest.classes_] = forest.predict_proba(rows)
+    assert np.abs(ours.probabilities(rows) - wanted).max() < 1e-6
+    again = TreeForest.from_arrays(ours.to_arrays(), 6)
+    assert np.array_equal(again.probabilities(rows, 2), ours.probabilities(rows))
+
+
+def test_arrays_that_are_no_forest_are_refused():
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()
+    inner = int(np.flatnonzero(good["feature"] >= 0)[0])
+
+    def spoilt(key, value, at=inner):
+        array = good[key].copy()
+        array[at] = value
+        return {**good, key: array}
+
+    for bad in (
+        spoilt("left", inner),  # a circle
+        spoilt("right", 10**6),
+        spoilt("feature", 3),
+        spoilt("threshold", np.nan),
+        spoilt("value", np.nan),
+        spoilt("value", -1.0),
+        spoilt("root", -1, 0),
+        {**good, "left": good["left"][:-1]},
+        {**good, "value": good["value"].astype(np.float64)},
+        {k: v for k, v in good.items() if k != "root"},
+    ):
+        with pytest.raises(ValueError):
+            TreeForest.from_arrays(bad, 3)
+    with pytest.raises(ValueError, match="take 3 features"):
+        TreeForest.from_arrays(good, 3).probabilities(np.zeros((2, 4)))

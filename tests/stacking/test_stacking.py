@@ -1,0 +1,138 @@
+"""A base sees nodes and their edges, and what it says of training graphs it says without having seen them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+from gapcut import Graph
+from gapcut.stacking import fit_base, node_folds
+from gapcut.stacking.table import Context, node_rows
+from sample_graphs import sample_graphs
+
+FEW = ExtraTreesClassifier(5, random_state=0)
+
+
+def graph():
+    return Graph([[1.0], [2.0], [3.0]], [[0, 1], [0, 2], [2, 1]], [[1.0, -2.0], [5.0, 4.0], [7.0, 0.5]])
+
+
+def test_rows_of_edges_are_sums_means_numbers_and_extremes_by_direction():
+    own, edges = node_rows([graph()], edges=False), node_rows([graph()], edges=True)
+    assert own.tolist() == [[1.0], [2.0], [3.0]]
+    out = [6, 2, 3, 1, 2, 5, 4, 1, -2]  # sums, means, number, maxima, minima
+    assert edges[0].tolist() == [1.0, *out, *[0.0] * 9]
+    assert edges[1].tolist() == [2.0, *[0.0] * 9, 8, -1.5, 4, -0.75, 2, 7, 0.5, 1, -2]
+
+
+def test_rows_are_the_same_sparse_and_in_any_company():
+    graphs = list(sample_graphs(5))
+    sparse = [g.replace(node_features=sp.csr_array(g.node_features)) for g in graphs]
+    together = node_rows(graphs, edges=True)
+    assert np.array_equal(node_rows(sparse, edges=True), together)
+    assert np.array_equal(np.concatenate([node_rows([g], edges=True) for g in graphs]), together)
+
+
+def test_context_sums_what_neighbours_are_taken_for():
+    g = graph()
+    context = Context(np.array([1]), np.array([-1]), np.array([2.0]))
+    p = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]], dtype=np.float32)
+    rows = context.rows([g], p)
+    assert rows.shape == (3, 8)
+    assert rows[0, :4] == pytest.approx(
+        [0.5, 1.5, 0.5, 0.5]
+    )  # to 1 and 2; by the negative part of the second column
+    assert rows[1, 4:] == pytest.approx([1.0, 1.0, 1.0, 0.0])  # from 0 and 2
+
+
+@pytest.mark.parametrize("count", [2, 3, 12])
+def test_whole_graphs_share_a_fold(count):
+    graphs = sample_graphs(count)
+    fold = node_folds(graphs, np.ones(12 * count, dtype=bool), seed=0)
+    assert (fold.reshape(count, 12) == fold[::12, None]).all()
+    assert np.unique(fold).tolist() == list(range(min(5, count)))
+
+
+def test_one_graph_is_cut_in_stretches_that_hold_together():
+    order = np.random.default_rng(0).permutation(100)
+    g = Graph(np.zeros((100, 1)), np.stack([order[:-1], order[1:]], axis=1))
+    labelled = np.ones(100, dtype=bool)
+    labelled[::7] = False
+    fold = node_folds([g], labelled, seed=0)
+    assert np.bincount(fold[labelled]).tolist() == [17, 17, 17, 17, 17]
+    cut = fold[g.edges[:, 0]] != fold[g.edges[:, 1]]
+    assert cut.sum() <= 2 * 4 + 1
+
+
+def all_codes(graphs):
+    return np.concatenate([g.labels for g in graphs]).astype(np.int64)
+
+
+def test_held_out_columns_have_not_seen_their_graph():
+    """A neighbour search that remembers is perfect on what it has seen, and knows nothing of labels drawn by lot."""
+    rng = np.random.default_rng(0)
+    graphs = [Graph(rng.normal(size=(40, 3)), None, labels=rng.integers(0, 2, 40)) for _ in range(6)]
+    codes = all_codes(graphs)
+    for features in ("own", "edges"):
+        base = fit_base(KNeighborsClassifier(1), features, graphs, codes, 2)
+        assert (base.held_out.argmax(axis=1) == codes).mean() < 0.65
+        assert (base.log_probabilities(graphs).argmax(axis=1) == codes).all()
+
+
+def test_probabilities_are_clipped_and_classes_in_place():
+    graphs = sample_graphs(4)
+    base = fit_base(FEW, "own", graphs, all_codes(graphs) + 2, 6)  # classes 2, 3, 4 of 6
+    assert base.held_out.min() == pytest.approx(np.log(1e-3))
+    assert (base.held_out[:, [0, 1, 5]] == np.float32(np.log(np.float32(1e-3)))).all()
+
+
+def test_nodes_without_a_label_take_no_part():
+    graphs = sample_graphs(4)
+    codes = all_codes(graphs)
+    codes[::3] = -1
+    base = fit_base(DummyClassifier(strategy="prior"), "own", graphs, codes, 3)
+    share = np.bincount(codes[codes >= 0], minlength=3) / (codes >= 0).sum()
+    assert base.log_probabilities(graphs[:1])[0] == pytest.approx(np.log(share), abs=1e-6)
+
+
+def test_node_weights_count():
+    graphs = [g.replace(node_weights=np.where(np.asarray(g.labels) == 1, 3.0, 1.0)) for g in sample_graphs(4)]
+    codes = all_codes(graphs)
+    base = fit_base(DummyClassifier(strategy="prior"), "own", graphs, codes, 3)
+    count = np.bincount(codes, minlength=3) * [1, 3, 1]
+    assert base.log_probabilities(graphs[:1])[0] == pytest.approx(np.log(count / count.sum()), abs=1e-6)
+
+
+def test_context_helps_where_neighbours_tell():
+    """Features of every other node are noise, and its neighbours have its label."""
+    rng = np.random.default_rng(0)
+    graphs = []
+    for _ in range(30):
+        y = np.repeat(rng.integers(0, 2, 10), 3)
+        x = np.where(np.arange(30) % 3 == 0, 2.0 * y - 1.0, rng.normal(size=30))
+        chain = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
+        same = np.repeat(np.arange(10), 3)
+        inside = (same[chain[:, 0]] == same[chain[:, 1]]).astype(float)
+        graphs.append(Graph(np.c_[x, np.arange(30) % 3 == 0], chain, inside[:, None], labels=y))
+    codes = all_codes(graphs)
+    trees = ExtraTreesClassifier(30, min_samples_leaf=3, random_state=0)
+    right = [
+        (fit_base(trees, features, graphs, codes, 2).held_out.argmax(axis=1) == codes).mean()
+        for features in ("edges", "context")
+    ]
+    assert right[0] < 0.8
+    assert right[1] > 0.95
+
+
+@pytest.mark.parametrize("case", ["no features", "one class", "one node"])
+def test_little_to_learn_from_is_no_error(case):
+    graphs = {
+        "no features": [Graph(np.empty((3, 0)), None, labels=[0, 1, 0]) for _ in range(2)],
+        "one class": [Graph(np.arange(3.0)[:, None], None, labels=[1, 1, 1]) for _ in range(2)],
+        "one node": [Graph([[1.0]], None, labels=[1])],
+    }[case]
+    base = fit_base("trees", "edges", graphs, all_codes(graphs), 2)
+    assert np.isfinite(base.held_out).all()
+    assert np.isfinite(base.log_probabilities(graphs)).all()
