@@ -162,12 +162,10 @@ def make_learner(settings: Settings) -> Learner:
 
 def learn(
     data: TrainingSet, problem: LearningProblem, settings: Settings, start: WarmStart | None = None
-) -> tuple[FittedModel, WarmStart | None]:
-    """Run the learner and keep its best weights with their certificate; with ``warm_start`` also its iterates."""
+) -> LearnResult:
+    """Run the learner that ``settings`` name."""
     oracle = make_oracle(data, problem, settings)
-    result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback, start)
-    reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
-    return fitted(data, problem, result), reached
+    return make_learner(settings).run(problem, oracle, settings.limits, settings.callback, start)
 
 
 def learn_path(

@@ -1,0 +1,156 @@
+"""Proofs of a model's claim that others can check (docs/proofs.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from gapcut.certificates import Callback, DualPoint, Proof, Record, digest, prove
+from gapcut.certificates.proof import FORMAT
+from gapcut.data import Graph
+from gapcut.data.archive import Contents, to_arrays
+from gapcut.learners import LearnResult, Limits, PrimalDual
+from gapcut.model.claim import pose, same_claim
+from gapcut.model.fitted import FittedModel
+from gapcut.model.settings import Settings
+from gapcut.model.training import TrainingSet, class_weights, make_oracle
+from gapcut.oracles.base import RelaxedLabels
+from gapcut.oracles.kinds import KINDS
+from gapcut.problem import LearningProblem
+from gapcut.typing import AnyArray, FloatArray
+
+HASHED: Final = (
+    *("node_offset", "edge_offset", "edges", "labels", "node_weights"),
+    *("node_features", "node_features_data", "node_features_indices", "node_features_indptr"),
+    *("node_features_shape", "edge_features"),
+)
+"""Arrays of a graph file that the proof's hash covers, where they are there."""
+
+_NEARER: Final = 0.5
+"""Part of the target gap at which a run for the lower end gives up on reaching the claimed one."""
+
+
+def check_provable(settings: Settings, graphs: Sequence[Graph]) -> None:
+    """Raises ValueError with the reason where no proof can be written. Settings must be settled."""
+    if any(g.cliques for g in graphs):
+        raise ValueError("proofs are of unary and pairwise terms, but the graphs have cliques")
+    if not (KINDS[settings.oracle].relaxation or settings.oracle == "tree"):
+        raise ValueError(
+            f"oracle={settings.oracle!r} has no proofs: there are such for the relaxed binary problem (oracle='cut'), "
+            "the LP-relaxed one-hot problem ('lp') and graphs without cycles ('tree')"
+        )
+
+
+def prove_result(
+    data: TrainingSet, problem: LearningProblem, settings: Settings, result: LearnResult, model: FittedModel
+) -> Proof:
+    """A proof of what was just learned. A learner that has no dual point is followed by a run of one that has."""
+    check_provable(settings, data.graphs)
+    point = result.dual_point or _reach(data, problem, settings, result.certificate.lower, None, None)
+    return _prove(data, problem, settings, result.weights, point, model)
+
+
+def prove_model(
+    model: FittedModel,
+    settings: Settings,
+    graphs: Sequence[Graph],
+    time_limit: float | None,
+    callback: Callback | None,
+) -> Proof:
+    """A proof of ``model.certificate`` from the raw graphs that it was learned from; see :meth:`Machine.prove`."""
+    posed = pose(model, settings, graphs)
+    data, problem, settings = posed.data, posed.problem, posed.settings
+    check_provable(settings, data.graphs)
+    if posed.same_data is False:
+        raise ValueError(
+            "the graphs or the settings are not those the model was trained with: there is no claim to prove"
+        )
+    if posed.outside:
+        raise ValueError(f"the model's claim does not hold: {posed.outside}")
+    point = _reach(data, problem, settings, model.certificate.lower, time_limit, callback)
+    return _prove(data, problem, settings, posed.weights, point, model)
+
+
+def _reach(
+    data: TrainingSet,
+    problem: LearningProblem,
+    settings: Settings,
+    lower: float,
+    time_limit: float | None,
+    callback: Callback | None,
+) -> DualPoint:
+    """A dual point that proves ``lower``, or what the steps find within limits."""
+
+    def watch(record: Record) -> bool:
+        stop = callback(record) if callback is not None else False
+        return bool(stop) or same_claim(record.lower, lower)
+
+    provable = settings if KINDS[settings.oracle].relaxation else settings.with_oracle("lp")
+    oracle = make_oracle(data, problem, provable)
+    learner = PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
+    limits = Limits(gap=_NEARER * settings.gap, time_limit=time_limit)
+    point = learner.run(problem, oracle, limits, watch).dual_point
+    assert point is not None
+    return point
+
+
+def _prove(
+    data: TrainingSet,
+    problem: LearningProblem,
+    settings: Settings,
+    weights: FloatArray,
+    point: DualPoint,
+    model: FittedModel,
+) -> Proof:
+    lower, upper, arrays = prove(problem, weights, point, _truth(problem, point.relaxation.one_label))
+    unary, pairwise = problem.expand(weights)
+    low, high = problem.whole_box()
+    of_class = class_weights(settings.class_weight, data)
+    graphs = _graph_arrays(data)
+    steps, meta = model.pipeline.to_state()
+    header: dict[str, Any] = {
+        **FORMAT,
+        "problem": "LP-relaxed one-hot" if point.relaxation.one_label else "relaxed binary",
+        "C": problem.C,
+        "loss_scale": problem.loss_scale,
+        "lower": lower,
+        "upper": upper,
+        "certificate": [model.certificate.lower, model.certificate.upper],
+        "graphs_sha256": digest(graphs, HASHED),
+        "classes": model.coder.classes.tolist(),
+        "steps": meta["steps"],
+    }
+    arrays |= {
+        "unary": unary,
+        "pairwise": pairwise,
+        "lower": low,
+        "upper": high,
+        "class_weight": np.ones(problem.n_labels) if of_class is None else of_class,
+        **{f"steps.{name}": values for name, values in steps.items()},
+    }
+    return Proof(lower, upper, header, arrays, graphs)
+
+
+def _truth(problem: LearningProblem, tables: bool) -> RelaxedLabels:
+    """The true labels as a point of the relaxation: it proves that no objective is below that of no plane."""
+    core, K = problem.core, problem.n_labels
+    truth = core.labels
+    labels = np.zeros((len(truth), K), dtype=np.float32)
+    labels[np.arange(len(truth)), truth] = 1.0
+    if not tables:
+        return RelaxedLabels(labels)
+    pairs = truth[core.tail] * K + truth[core.head]
+    shares = np.zeros((K * K, len(pairs)), dtype=np.float32)
+    shares[pairs, np.arange(len(pairs))] = 1.0
+    return RelaxedLabels(labels, shares)
+
+
+def _graph_arrays(data: TrainingSet) -> dict[str, AnyArray]:
+    """The graphs as packed, with codes for labels, as a graph file has them."""
+    graphs = [g.replace(labels=code) for g, code in zip(data.graphs, data.codes, strict=True)]
+    arrays = to_arrays(Contents(graphs, {}, None, None))
+    if "node_weights" in arrays:
+        arrays["node_weights"] = np.nan_to_num(arrays["node_weights"], nan=1.0)
+    return arrays
