@@ -15,7 +15,7 @@ from gapcut.learners import LearnResult, Limits, PrimalDual
 from gapcut.model.claim import pose, same_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
-from gapcut.model.training import TrainingSet, class_weights, make_oracle
+from gapcut.model.training import TrainingSet, box, class_weights, make_oracle
 from gapcut.oracles.base import RelaxedLabels
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem
@@ -106,7 +106,7 @@ def _prove(
 ) -> Proof:
     lower, upper, arrays = prove(problem, weights, point, _truth(problem, point.relaxation.one_label))
     unary, pairwise = problem.expand(weights)
-    low, high = problem.whole_box()
+    low, high = box(data, settings)
     of_class = class_weights(settings.class_weight, data)
     graphs = _graph_arrays(data)
     steps, meta = model.pipeline.to_state()

@@ -85,13 +85,6 @@ class LearningProblem:
         full = np.concatenate([np.ravel(part) for part in (unary, pairwise, *cliques)]).astype(np.float64)
         return full[self.core.coordinates]
 
-    def whole_box(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bound of all weights ``[unary | pairwise | cliques]``: those out of use are non-negative and
-        zero at every optimum, so ``[0, inf)`` states the same problem."""
-        low, high = np.zeros(self.core.full_dim), np.full(self.core.full_dim, np.inf)
-        low[self.core.coordinates], high[self.core.coordinates] = self.lower, self.upper
-        return low, high
-
     def _full(self, w: FloatArray) -> FloatArray:
         full = np.zeros(self.core.full_dim)
         full[self.core.coordinates] = w
