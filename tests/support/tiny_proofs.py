@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import itertools
 import json
 from fractions import Fraction
@@ -82,7 +83,7 @@ def files(proof: Proof) -> Files:
     """Copies of the arrays of both files."""
     header = np.array(json.dumps(dict(proof.header)))
     own = {name: np.array(values) for name, values in proof.arrays.items()}
-    return {"header": header, **own}, {name: np.array(values) for name, values in proof.graphs.items()}
+    return {"header": header, **own}, dict(np.load(io.BytesIO(proof.graphs)))
 
 
 def header(proof: dict[str, np.ndarray]) -> dict:

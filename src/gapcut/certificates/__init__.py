@@ -10,7 +10,7 @@ from gapcut.certificates.certificate import (
     Record,
     Status,
 )
-from gapcut.certificates.proof import DualPoint, Proof, digest, prove
+from gapcut.certificates.proof import DualPoint, Proof, packed, prove
 from gapcut.certificates.theorem import iteration_bound
 
 __all__ = [
@@ -23,9 +23,9 @@ __all__ = [
     "Proof",
     "Record",
     "Status",
-    "digest",
     "dual_bound",
     "iteration_bound",
+    "packed",
     "primal_bound",
     "prove",
     "trivial_bound",

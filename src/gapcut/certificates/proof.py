@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ import numpy as np
 from gapcut.certificates.bounds import dual_bound, primal_bound
 from gapcut.certificates.certificate import Bracket
 from gapcut.certificates.rounding import gamma
-from gapcut.files import write_atomically
+from gapcut.files import write_atomically, write_bytes
 from gapcut.oracles.base import Relaxation, RelaxedLabels
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
@@ -35,13 +35,13 @@ class DualPoint:
 @dataclass(frozen=True, eq=False)
 class Proof(Bracket):
     """``lower <= optimum <= objective of the weights <= upper`` with all that shows it: a ``header`` of plain values
-    and ``arrays``, about ``graphs`` after the feature steps (arrays of a graph file)."""
+    and ``arrays``, about ``graphs`` after the feature steps (the bytes of a graph file)."""
 
     lower: float
     upper: float
     header: Mapping[str, Any]
     arrays: Mapping[str, AnyArray]
-    graphs: Mapping[str, AnyArray]
+    graphs: bytes
 
     def about(self, **more: Any) -> Proof:
         """The same with more in its header."""
@@ -54,9 +54,8 @@ class Proof(Bracket):
         write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
     def save_graphs(self, path: Path) -> None:
-        """The graphs that it is about, as a graph set. Not compressed, which would take longer than all the rest."""
-        graphs: dict[str, Any] = dict(self.graphs)
-        write_atomically(path, lambda file: np.savez(file, **graphs))
+        """The graph file that it is about."""
+        write_bytes(path, self.graphs)
 
 
 def prove(
@@ -80,11 +79,9 @@ def prove(
     return max(0.0, ends[0]), ends[1], {**above.arrays, **below}
 
 
-def digest(arrays: Mapping[str, AnyArray], names: tuple[str, ...]) -> str:
-    """SHA-256 over the arrays of these names that are there: name, type, shape, bytes."""
-    total = hashlib.sha256()
-    for name in (name for name in names if name in arrays):
-        array = np.ascontiguousarray(arrays[name])
-        total.update(f"{name} {array.dtype.str} {array.shape};".encode())
-        total.update(array.data)
-    return total.hexdigest()
+def packed(arrays: Mapping[str, AnyArray]) -> bytes:
+    """A graph file of these arrays, equal for equal ones. Not compressed: that would take longer than all the rest."""
+    file = io.BytesIO()
+    contents: dict[str, Any] = dict(arrays)
+    np.savez(file, **contents)
+    return file.getvalue()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import scipy.sparse as sp
 
-from gapcut.certificates import Callback, DualPoint, Proof, Record, digest, prove
+from gapcut.certificates import Callback, DualPoint, Proof, Record, packed, prove
 from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
 from gapcut.data.archive import Contents, to_arrays
@@ -21,12 +23,8 @@ from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
 
-HASHED: Final = (
-    *("node_offset", "edge_offset", "edges", "labels", "node_weights"),
-    *("node_features", "node_features_data", "node_features_indices", "node_features_indptr"),
-    *("node_features_shape", "edge_features"),
-)
-"""Arrays of a graph file that the proof's hash covers, where they are there."""
+DENSE_LIMIT: Final = 2**31
+"""Bytes that node features may take in the file of a proof's graphs, which holds them dense."""
 
 _NEARER: Final = 0.5
 """Part of the target gap at which a run for the lower end gives up on reaching the claimed one."""
@@ -108,7 +106,7 @@ def _prove(
     unary, pairwise = problem.expand(weights)
     low, high = box(data, settings)
     of_class = class_weights(settings.class_weight, data)
-    graphs = _graph_arrays(data)
+    graphs = packed(_graph_arrays(data))
     steps, meta = model.pipeline.to_state()
     header: dict[str, Any] = {
         **FORMAT,
@@ -118,7 +116,7 @@ def _prove(
         "lower": lower,
         "upper": upper,
         "certificate": [model.certificate.lower, model.certificate.upper],
-        "graphs_sha256": digest(graphs, HASHED),
+        "graphs_sha256": hashlib.sha256(graphs).hexdigest(),
         "classes": model.coder.classes.tolist(),
         "steps": meta["steps"],
     }
@@ -148,8 +146,17 @@ def _truth(problem: LearningProblem, tables: bool) -> RelaxedLabels:
 
 
 def _graph_arrays(data: TrainingSet) -> dict[str, AnyArray]:
-    """The graphs as packed, with codes for labels, as a graph file has them."""
-    graphs = [g.replace(labels=code) for g, code in zip(data.graphs, data.codes, strict=True)]
+    """The graphs as packed, with codes for labels, as a graph file has them; all dense."""
+    first, nodes = data.graphs[0], sum(g.n_nodes for g in data.graphs)
+    if first.is_sparse and 8 * nodes * first.node_dim > DENSE_LIMIT:
+        raise ValueError(
+            f"proofs hold dense features, which here take {8 * nodes * first.node_dim / 2**30:.1f} GiB: too large"
+        )
+    graphs = []
+    for graph, code in zip(data.graphs, data.codes, strict=True):
+        features = graph.node_features
+        dense = features.toarray() if sp.issparse(features) else features
+        graphs.append(graph.replace(labels=code.astype(np.int64), node_features=dense))
     arrays = to_arrays(Contents(graphs, {}, None, None))
     if "node_weights" in arrays:
         arrays["node_weights"] = np.nan_to_num(arrays["node_weights"], nan=1.0)
