@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +58,15 @@ def prove(
     return DONE
 
 
-def proof_outputs(proof: Path | None) -> dict[Path, Kind]:
-    """The files of a proof."""
-    return {} if proof is None else {proof: PROOF, graphs_path(proof): GRAPHS}
+def proof_outputs(proof: Path | None, others: Iterable[Path] = ()) -> dict[Path, Kind]:
+    """The files of a proof. Raises ValueError if one of them is among the other outputs."""
+    if proof is None:
+        return {}
+    writes = {proof: PROOF, graphs_path(proof): GRAPHS}
+    for path in writes:
+        if any(os.path.abspath(path) == os.path.abspath(other) for other in others):
+            raise ValueError(f"{path} would be written twice: name another file for the proof")
+    return writes
 
 
 def write_proof(found: Proof, path: Path, data: Path, select: str | None) -> None:

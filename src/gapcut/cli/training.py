@@ -56,7 +56,9 @@ def train(
     :param resume: Go on from the checkpoint of a run that was ended.
     """
     checkpoint = out.with_name(f"{out.name}.checkpoint")
-    writes = {out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}) | proof_outputs(proof)
+    writes = (
+        {out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}) | proof_outputs(proof, [out, checkpoint])
+    )
     check_outputs(writes, [data], force)
     graphs = read_graphs(data, select, unpack_limit)
     start = time.monotonic()
