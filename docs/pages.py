@@ -107,7 +107,8 @@ class Session:
     def __enter__(self) -> Session:
         self._home = Path.cwd()
         os.chdir(self._folder.name)
-        Path("examples").symlink_to(ROOT / "examples")
+        for name in ("examples", "checker"):
+            Path(name).symlink_to(ROOT / name)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -15,5 +15,6 @@ NB_MODULE(_core, m) {
     bind_factors(m);
     bind_primal_dual(m);
     bind_lp_relaxed(m);
+    bind_proof(m);
     bind_scene(m);
 }

@@ -136,6 +136,9 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("coordinates", copy_of(&Problem::coordinates), nb::rv_policy::move)
         .def_prop_ro("node_offset", copy_of(&Problem::node_offset), nb::rv_policy::move)
         .def_prop_ro("edge_offset", copy_of(&Problem::edge_offset), nb::rv_policy::move)
+        .def_prop_ro("labels", copy_of(&Problem::labels), nb::rv_policy::move)
+        .def_prop_ro("tail", copy_of(&Problem::tail), nb::rv_policy::move)
+        .def_prop_ro("head", copy_of(&Problem::head), nb::rv_policy::move)
         .def("contents", &contents, "All packed arrays as read-only views.",
              nb::sig("def contents(self) -> list[NDArray[numpy.generic]]"))
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })

@@ -17,6 +17,7 @@ void bind_qpbo(nanobind::module_& m);
 void bind_factors(nanobind::module_& m);
 void bind_primal_dual(nanobind::module_& m);
 void bind_lp_relaxed(nanobind::module_& m);
+void bind_proof(nanobind::module_& m);
 void bind_scene(nanobind::module_& m);
 
 }  // namespace gapcut::bindings

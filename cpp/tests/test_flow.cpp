@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -43,6 +44,7 @@ GAPCUT_TEST(closure_equals_enumeration) {
         for (const int way : {0, 1, 2}) {
             Closure c;
             c.use_persistency = way != 1;
+            c.keep_split = true;
             c.reset(n);
             for (int i = 0; i < n; ++i) c.set_gain(i, a[static_cast<std::size_t>(i)]);
             for (const Pair& p : pairs) c.add_pair(p.i, p.j, p.b, way < 2 ? 0.5F : share(random));
@@ -50,6 +52,16 @@ GAPCUT_TEST(closure_equals_enumeration) {
             unsigned z = 0;
             for (int i = 0; i < n; ++i) z |= static_cast<unsigned>(c.labels()[static_cast<std::size_t>(i)]) << i;
             CHECK(value(a, pairs, z) == best);
+            std::vector<double> given = a;
+            const auto split = c.split();
+            for (std::size_t q = 0; q < pairs.size(); ++q) {
+                CHECK(split[q] >= 0.0 && split[q] <= 1.0);
+                given[static_cast<std::size_t>(pairs[q].i)] += split[q] * pairs[q].b;
+                given[static_cast<std::size_t>(pairs[q].j)] += (1.0 - split[q]) * pairs[q].b;
+            }
+            double proven = 0.0;
+            for (const double x : given) proven += std::max(0.0, x);
+            CHECK(std::abs(proven - best) < 1e-9);
         }
     }
 }

@@ -15,20 +15,23 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
-from gapcut.certificates import Callback, Certificate, Record
+from gapcut.certificates import Callback, Certificate, Proof, Record
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
+from gapcut.learners import LearnResult
 from gapcut.metrics import score_graphs
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.model.pairing import LEARNERS, learner_for
+from gapcut.model.proof import check_provable, prove_model, prove_result
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
-from gapcut.model.training import build_problem, learn, learn_path, training_set
+from gapcut.model.training import TrainingSet, build_problem, fitted, learn, learn_path, training_set
 from gapcut.parameters import Parameters
+from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
 
 _NOT_KEPT = ("callback", "checkpoint")
@@ -57,6 +60,23 @@ class Machine(Parameters):
 
     def fit_resumable(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """:meth:`fit`, but the checkpoint stays when the target is met: to be deleted once the model is on disk."""
+        self._train(X, y)
+        return self
+
+    def fit_proven(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Proof:
+        """:meth:`fit_resumable`, and a proof of the model's claim for others to check (docs/proofs.md).
+
+        Raises ValueError, before the work, where there is none: with cliques, and for problems other than the relaxed
+        binary and the LP-relaxed one-hot one.
+        """
+        graphs = as_graphs(X, y)
+        check_provable(self._settings().settled(graphs), graphs)
+        trained = self._train(graphs, None)
+        return prove_result(*trained, self._fitted())
+
+    def _train(
+        self, X: Iterable[Any], y: Sequence[Any] | None
+    ) -> tuple[TrainingSet, LearningProblem, Settings, LearnResult]:
         start = time.monotonic()
         settings = self._settings()
         limit = settings.time_limit
@@ -68,8 +88,10 @@ class Machine(Parameters):
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
-        model, self._reached = learn(data, problem, settings, reached)
-        return self._adopt(model)
+        result = learn(data, problem, settings, reached)
+        self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
+        self._adopt(fitted(data, problem, result))
+        return data, problem, settings, result
 
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
@@ -126,6 +148,17 @@ class Machine(Parameters):
         """
         settings = replace(self._settings(), checkpoint=None)
         return check_claim(self._fitted(), settings, self._raw(X), time_limit, callback)
+
+    def prove(
+        self, X: Iterable[Any], time_limit: float | None = None, callback: Callback | None = None
+    ) -> Proof:
+        """A proof of the model's claim, from the labelled graphs of the fit, for others to check (docs/proofs.md).
+
+        The lower end is reached anew by a training run, within ``time_limit`` seconds. Raises ValueError for other
+        graphs, and as :meth:`fit_proven`.
+        """
+        settings = replace(self._settings(), checkpoint=None)
+        return prove_model(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
         """Whether a fit to these graphs can be kept on disk and resumed."""
@@ -270,7 +303,7 @@ class Machine(Parameters):
         return {**state, "_reached": None}
 
 
-__all__ = ["ClaimCheck", "Machine"]
+__all__ = ["ClaimCheck", "Machine", "Proof"]
 
 
 def label_set(graphs: Iterable[Graph]) -> AnyArray:

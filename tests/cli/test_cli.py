@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,6 +177,62 @@ def test_inspect_data(folder, run):
     assert "6 graphs" in out
 
 
+# ---- proofs
+
+
+def checked(proof):
+    """Both ends as the checker, another program, proves them."""
+    graphs = proof.with_name(f"{proof.stem}.graphs.npz")
+    checker = Path(__file__).parents[2] / "checker" / "check_proof.py"
+    command = [
+        sys.executable,
+        str(checker),
+        str(proof),
+        str(graphs),
+        "--raw",
+        str(proof.parent / "train.npz"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    verified = re.search(r"VERIFIED: ([0-9.]+) <= optimum <= these weights <= ([0-9.]+)", done.stdout)
+    assert (
+        "raw data: those that the proof names; a feature after the steps differs by 0 at most" in done.stdout
+    )
+    return float(verified[1]), float(verified[2])
+
+
+@pytest.mark.parametrize("options", [(), ("--oracle", "lp"), ("--learner", "block"), ("--balanced",)])
+def test_train_writes_a_proof_that_is_verified(folder, tmp_path, run, options):
+    shutil.copy(folder / "train.npz", tmp_path)
+    given = ["--select", "keep", *TRAIN, *options]
+    report = as_json(
+        run, "train", tmp_path / "train.npz", "--out", tmp_path / "m", "--proof", tmp_path / "p.npz", *given
+    )
+    lower, upper = checked(tmp_path / "p.npz")
+    proof = report["proof"]
+    assert proof["lower"] == pytest.approx(lower, abs=2e-6)
+    assert proof["upper"] == pytest.approx(upper, abs=2e-6)
+    assert proof["relative_gap"] <= 1.01 * 0.005
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--oracle", "lp"), ("--edge-lift", "stumps", "--degree-scale", "graph")]
+)
+def test_prove_confirms_a_claim(folder, tmp_path, run, options):
+    shutil.copy(folder / "train.npz", tmp_path)
+    model = tmp_path / "m.gapcut"
+    claim = as_json(run, "train", tmp_path / "train.npz", "--out", model, *TRAIN, *options)["certificate"]
+    report = as_json(run, "prove", model, tmp_path / "train.npz", "--out", tmp_path / "p.npz")
+    lower, upper = checked(tmp_path / "p.npz")
+    assert lower >= claim["lower"] * (1 - 1e-4)
+    assert upper <= claim["upper"] * (1 + 1e-4)
+    assert report["bytes"] == (tmp_path / "p.npz").stat().st_size
+    code, out, _ = run("prove", model, tmp_path / "train.npz", "--out", tmp_path / "p.npz", "--time-limit", 0)
+    assert code == 0
+    assert "shows" in out
+    assert checked(tmp_path / "p.npz")[0] <= lower  # nothing but that the objective is never negative
+
+
 # ---- check
 
 
@@ -287,6 +346,12 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
         (["inspect", "{model}", "--select", "keep"], "--select applies to graph sets"),
         (["check", "{model}", "{other}"], "node features"),
         (["check", "{model}", "{train}", "--time-limit", "-1"], "--time-limit -1"),
+        (["prove", "{model}", "{other}", "--out", "{out}"], "node features"),
+        (["prove", "{model}", "{test}", "--out", "{out}"], "there is no claim to prove"),
+        (["prove", "{model}", "{train}", "--out", "{out}", "--time-limit", "-1"], "--time-limit -1"),
+        (["prove", "{model}", "{train}", "--out", "{model}"], "is read by this command"),
+        (["train", "{train}", "--out", "{out}", "--proof", "{out}"], "would be written twice"),
+        (["train", "{train}", "--out", "{out}", "--proof", "{out}.p", "--oracle", "trws"], "has no proofs"),
         (["demo", "--out", "{model}"], "is not a folder"),
         (["bogus"], 'Unknown command "bogus"'),
     ],
@@ -300,6 +365,7 @@ def test_bad_usage_and_input_is_one_line_and_exit_code_2(folder, tmp_path, run, 
     )
     places = {
         "train": folder / "train.npz",
+        "test": folder / "test.npz",
         "model": folder / "m.gapcut",
         "folder": folder,
         "out": tmp_path / "out.file",

@@ -48,6 +48,8 @@ COMMANDS = {
     "train": (["train", "d.npz", "--out", "OUT"], ["d.npz"]),
     "train a folder": (["train", "folder", "--out", "OUT"], ["folder/0.npz", "folder/1.npz"]),
     "predict": (["predict", "m.gapcut", "d.npz", "--out", "OUT"], ["m.gapcut", "d.npz"]),
+    "train with a proof": (["train", "d.npz", "--out", "x", "--proof", "OUT"], ["d.npz"]),
+    "prove": (["prove", "m.gapcut", "d.npz", "--out", "OUT"], ["m.gapcut", "d.npz"]),
     "solve": (["solve", "q.uai", "--evidence", "q.evid", "--out", "OUT"], ["q.uai", "q.evid"]),
     "compare": (["compare", "d.npz", "--figure", "OUT"], ["d.npz"]),
     "scenes train": (["scenes", "train", "scan.xyz", "--out", "OUT"], ["scan.xyz"]),

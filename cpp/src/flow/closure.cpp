@@ -74,11 +74,13 @@ void Closure::grow_lower() {
     while (!queue_.empty()) {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
+        if (keep_split) passed_on_[i] = ++clock_;
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
             const auto [j, fraction, b] = neighbours_[p];
             low_[j] += b;
             if (state_[j] == kOpen && low_[j] > 0) {
                 state_[j] = kIn;
+                if (keep_split) joined_[j] = ++clock_;
                 queue_.push_back(j);
             }
         }
@@ -93,11 +95,13 @@ void Closure::shrink_upper() {
     while (!queue_.empty()) {
         const std::int32_t i = queue_.back();
         queue_.pop_back();
+        if (keep_split) passed_on_[i] = ++clock_;
         for (auto p = first_[i]; p < first_[i + 1]; ++p) {
             const auto [j, fraction, b] = neighbours_[p];
             high_[j] -= b;
             if (state_[j] == kOpen && high_[j] <= 0) {
                 state_[j] = kOut;
+                if (keep_split) joined_[j] = ++clock_;
                 queue_.push_back(j);
             }
         }
@@ -152,6 +156,7 @@ void Closure::cut_component() {
     }
     if (record != nullptr) record_component();
     flow_.solve();
+    if (keep_split) keep_flow();
     ++stats_.components;
     stats_.core_variables += std::ssize(member_);
     // members are closed only now, place_ keeps them from being visited again
@@ -179,6 +184,12 @@ void Closure::solve() {
     state_.assign(static_cast<std::size_t>(n_), kOpen);
     round_coefficients();
     build_adjacency();
+    if (keep_split) {
+        clock_ = 0;
+        joined_.assign(static_cast<std::size_t>(n_), 0);
+        passed_on_.assign(joined_.size(), 0);
+        kept_.assign(neighbours_.size(), 0);
+    }
     if (use_persistency) {
         grow_lower();
         shrink_upper();

@@ -31,6 +31,15 @@ void MaxFlow::build_adjacency() {
     }
 }
 
+void MaxFlow::residuals(std::vector<std::int64_t>& left) const {
+    left.clear();
+    std::vector<std::int32_t> next(first_.begin(), first_.end());
+    for (const InputArc& a : input_) {
+        left.push_back(arcs_[next[a.from]++].residual);
+        ++next[a.to];
+    }
+}
+
 void MaxFlow::plant_roots() {
     const auto n = static_cast<std::size_t>(n_);
     distance_.assign(n, 0);

@@ -117,7 +117,8 @@ CutMaximiser::Weights CutMaximiser::prepare(std::span<const double> compact, con
     return {SparseWeights(problem_, compact), {compact.begin(), compact.end()}, multipliers};
 }
 
-GraphAnswer CutMaximiser::solve(const Weights& w, std::int64_t graph, Scratch& s, double* plane) const {
+// The closure problem of a graph.
+void CutMaximiser::pose(const Weights& w, std::int64_t graph, Scratch& s) const {
     const Problem& p = problem_;
     const auto begin = p.node_offset[graph], end = p.node_offset[graph + 1];
     s.scores.resize(static_cast<std::size_t>((end - begin) * p.n_labels));
@@ -126,6 +127,11 @@ GraphAnswer CutMaximiser::solve(const Weights& w, std::int64_t graph, Scratch& s
     for (std::int32_t i = 0; i < std::ssize(s.scores); ++i) s.closure.set_gain(i, s.scores[i]);
     add_potentials(p, w.sparse, graph, w.multipliers, s.potentials, s.closure);
     cliques_.add_potentials(w.sparse, graph, s.potentials, s.closure);
+}
+
+GraphAnswer CutMaximiser::solve(const Weights& w, std::int64_t graph, Scratch& s, double* plane) const {
+    const Problem& p = problem_;
+    pose(w, graph, s);
     s.closure.solve();
     add(s.stats, s.closure.stats());
 
@@ -144,6 +150,30 @@ OracleTotals CutOracle::total(std::span<const double> compact, const ArcMultipli
                               const StopTest& stop) {
     check_multipliers(problem(), multipliers);
     return Oracle::total(maximiser_.prepare(compact, &multipliers), stop);
+}
+
+void CutMaximiser::share(const Weights& w, std::int64_t graph, Scratch& s, ArcShares& shares) const {
+    const Problem& p = problem_;
+    pose(w, graph, s);
+    s.closure.keep_split = true;
+    s.closure.solve();
+    const std::vector<double> split = s.closure.split();
+    s.closure.keep_split = false;
+    auto next = split.begin();
+    for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e)  // the order of add_potentials
+        w.sparse.pairwise.for_potentials(p.edges, e, s.potentials, [&](std::size_t q, double) {
+            shares.of_arc[q * static_cast<std::size_t>(p.edges.rows()) + e] = share_of(*next++);
+        });
+}
+
+ArcShares CutOracle::shares(std::span<const double> compact, const ArcMultipliers* multipliers, const StopTest& stop) {
+    const Problem& p = problem();
+    if (!p.cliques.empty()) throw std::invalid_argument("shares are of pairs, but the problem has cliques");
+    if (multipliers != nullptr) check_multipliers(p, *multipliers);
+    const auto weights = maximiser_.prepare(compact, multipliers);
+    ArcShares shares(p, weights.sparse.pairwise.items);
+    run(p.n_graphs(), [&](std::int64_t g, Scratch& s) { maximiser_.share(weights, g, s, shares); }, stop);
+    return shares;
 }
 
 ClosureStats CutOracle::statistics(std::span<const double> compact) {

@@ -10,6 +10,7 @@ from gapcut.certificates.certificate import (
     Record,
     Status,
 )
+from gapcut.certificates.proof import DualPoint, Proof, packed, prove
 from gapcut.certificates.theorem import iteration_bound
 
 __all__ = [
@@ -17,11 +18,15 @@ __all__ = [
     "Bounds",
     "Callback",
     "Certificate",
+    "DualPoint",
     "OneHotClaim",
+    "Proof",
     "Record",
     "Status",
     "dual_bound",
     "iteration_bound",
+    "packed",
     "primal_bound",
+    "prove",
     "trivial_bound",
 ]

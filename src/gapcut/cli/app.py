@@ -15,6 +15,7 @@ from gapcut.cli import (
     demo,
     inspection,
     prediction,
+    proving,
     reporting,
     scenes,
     solving,
@@ -39,7 +40,7 @@ def build_app() -> App:
         suppress_keyboard_interrupt=False,
     )
     for room in (
-        *(training, prediction, validation, compare, inspection, solving, conversion),
+        *(training, prediction, validation, compare, inspection, proving, solving, conversion),
         *(bridges, scenes, reporting, demo),
     ):
         for command in room.COMMANDS:

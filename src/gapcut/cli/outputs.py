@@ -64,8 +64,14 @@ def summary_path(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.name}.run.json")
 
 
+def graphs_path(proof: Path) -> Path:
+    """Where the graphs that a proof is about are written."""
+    return proof.with_name(f"{proof.stem}.graphs.npz")
+
+
 MODEL = Kind("model", lambda path: _head(path)[8:].startswith(b'{"__metadata__":{"gapcut"'))
 CHECKPOINT = _archive("checkpoint", "meta", "best_weights")
+PROOF = _archive("proof", "header", "unary", "class_weight")
 GRAPHS = _archive("graph set", "node_offset", "edge_offset", "edges")
 LABELS = _archive("file of labels and bounds", "labels", "energy", "bound", "gap", "status")
 LABELING = Kind("labeling", lambda path: all(line.isdigit() for line in _head(path).splitlines()))

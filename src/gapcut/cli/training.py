@@ -21,6 +21,7 @@ from gapcut.cli.options import (
     read_graphs,
 )
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
+from gapcut.cli.proving import proof_document, proof_line, proof_outputs, write_proof
 from gapcut.cli.show import (
     base_line,
     certificate_document,
@@ -32,7 +33,7 @@ from gapcut.cli.show import (
 )
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
-from gapcut.machine import Machine
+from gapcut.machine import Machine, Proof
 from gapcut.typing import AnyArray
 
 _DEFAULTS = LearningOptions()
@@ -47,6 +48,7 @@ def train(
     unpack_limit: UnpackLimit = None,
     options: LearningOptions = _DEFAULTS,
     certified: Certified = False,
+    proof: Path | None = None,
     resume: Flag = False,
     force: Force = False,
     as_json: Json = False,
@@ -58,16 +60,20 @@ def train(
     --resume goes on from there.
 
     :param out: Model file to write.
+    :param proof: Proof of the claim to write (.npz), for others to check; the graphs that it is about go beside it.
     :param resume: Go on from the checkpoint of a run that was ended.
     """
     checkpoint = out.with_name(f"{out.name}.checkpoint")
-    check_outputs({out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}), [data], force)
+    writes = (
+        {out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}) | proof_outputs(proof, [out, checkpoint])
+    )
+    check_outputs(writes, [data], force)
     graphs = read_graphs(data, select, unpack_limit)
     start = time.monotonic()
     kept = _kept(graphs, checkpoint, options, resume)
     with watch_interrupt() as interrupt:
         try:
-            svm = _fit(graphs, options, "training", kept)
+            svm, shown = _fit(graphs, options, "training", kept, proof is not None)
             interrupt.saving = True
         except KeyboardInterrupt:
             raise Interrupted("interrupted before there was a model: nothing was written") from None
@@ -75,8 +81,12 @@ def train(
         write_result(out, svm.save)
         if kept is not None and svm.certificate_.status == "certified":
             kept.unlink(missing_ok=True)
+        if shown is not None and proof is not None:
+            write_proof(shown, proof, data, select)
     document = training_document(svm, graphs, time.monotonic() - start)
     document |= {"model": str(out), "interrupted": interrupt.pressed}
+    if shown is not None and proof is not None:
+        document["proof"] = proof_document(shown, proof)
     emit(document, as_json, lambda console: _show(console, svm, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
@@ -98,17 +108,26 @@ def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) 
     return path
 
 
-def _fit(graphs: GraphSet, options: LearningOptions, task: str, checkpoint: Path | None = None) -> Machine:
-    """Fit, showing bounds on a terminal."""
+def _fit(
+    graphs: GraphSet,
+    options: LearningOptions,
+    task: str,
+    checkpoint: Path | None = None,
+    proven: bool = False,
+) -> tuple[Machine, Proof | None]:
+    """Fit, showing bounds on a terminal; with a proof if it is to be ``proven``."""
     with progress(task, options.target) as callback:
-        svm = options.estimator(graphs, callback, checkpoint).fit_resumable(graphs)
-    return svm.set_params(callback=None, checkpoint=None)
+        svm = options.estimator(graphs, callback, checkpoint)
+        proof = svm.fit_proven(graphs) if proven else None
+        if not proven:
+            svm.fit_resumable(graphs)
+    return svm.set_params(callback=None, checkpoint=None), proof
 
 
 def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Machine:
     """The same where half a result is of no use: Ctrl-C ends the command."""
     with watch_interrupt() as interrupt:
-        svm = _fit(graphs, options, task)
+        svm, _ = _fit(graphs, options, task)
     if interrupt.pressed:
         raise KeyboardInterrupt
     return svm
@@ -179,6 +198,8 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
             f"              {weights['clique_nonzero']:,} of {weights['clique']:,} of cliques are not zero"
         )
     console.print(f"model         {document['model']}")
+    if "proof" in document:
+        console.print(f"proof         {proof_line(document['proof'])}")
 
 
 COMMANDS = (train,)

@@ -81,14 +81,15 @@ def save(contents: Contents, path: str | PathLike[str]) -> None:
         raise IsADirectoryError(f"{path} is a folder: give the name of a file in it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent}: no such folder to write {target.name} to")
-    arrays = _to_arrays(contents)
+    arrays = to_arrays(contents)
     write_atomically(target, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
 
 # ---------------------------------------------------------------------------------------------------- writing
 
 
-def _to_arrays(contents: Contents) -> dict[str, AnyArray]:
+def to_arrays(contents: Contents) -> dict[str, AnyArray]:
+    """What :func:`save` writes."""
     graphs = contents.graphs
     clash = sorted(name for name in contents.extras if _is_known(name))
     if clash:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gapcut import _core
-from gapcut.certificates import Bounds, Callback, Certificate, Record, Status
+from gapcut.certificates import Bounds, Callback, Certificate, DualPoint, Record, Status
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
@@ -52,7 +52,8 @@ class LearnResult:
     ``weights`` (dim,) compact. ``eta`` and ``xi`` are Algorithm 1's, where the learner is Algorithm 1; stopped by its
     ``eps`` it returns the weights that they belong to. ``impossible``:
     passes in which an inexact oracle's most violated plane was less violated than one known before; the message says so
-    too. ``warm_start``: copies the iterates that another run can go on from, for learners that have such.
+    too. ``warm_start``: copies the iterates that another run can go on from, for learners that have such;
+    ``dual_point``: what a proof can be made of.
     """
 
     weights: FloatArray
@@ -63,6 +64,7 @@ class LearnResult:
     message: str = ""
     impossible: int = 0
     warm_start: Callable[[], WarmStart] | None = None
+    dual_point: DualPoint | None = None
 
 
 @dataclass(frozen=True)

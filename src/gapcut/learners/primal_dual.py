@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.certificates import Callback, OneHotClaim
+from gapcut.certificates import Callback, DualPoint, OneHotClaim
 from gapcut.engines import OutOfTime
 from gapcut.learners.base import Learner, LearnResult, Limits, Progress, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
@@ -143,7 +143,7 @@ class PrimalDual(Learner):
         claim = self._claim(session, steps)
         result = session.result()
         proof = replace(result.certificate, one_hot=claim)
-        return replace(result, certificate=proof, warm_start=steps.warm_start)
+        return replace(result, certificate=proof, warm_start=steps.warm_start, dual_point=steps.dual_point())
 
     def _claim(self, session: Session, steps: Steps) -> OneHotClaim | None:
         """Of the one-hot problem, where its relaxation has been learned to the target."""
@@ -205,6 +205,11 @@ class Steps:
     def warm_start(self) -> WarmStart:
         """A copy of the iterates."""
         return WarmStart(self.problem.fingerprint, dict(self.state.snapshot()))
+
+    def dual_point(self) -> DualPoint:
+        """What a proof can be made of."""
+        labels = None if self.best is None else self.best.relaxed
+        return DualPoint(self.relaxation, labels, self._cut_is_cheap)
 
     def start_from(self, start: WarmStart) -> None:
         """The iterates of another run, at this problem's C; left as they are where data differ."""

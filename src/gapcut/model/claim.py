@@ -15,7 +15,14 @@ from gapcut.data import Graph
 from gapcut.learners import Limits
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.settings import Settings
-from gapcut.model.training import build_problem, labelled_part, make_learner, make_oracle, summary
+from gapcut.model.training import (
+    TrainingSet,
+    build_problem,
+    labelled_part,
+    make_learner,
+    make_oracle,
+    summary,
+)
 from gapcut.oracles.base import Oracle
 from gapcut.problem import FINGERPRINT, LearningProblem
 from gapcut.typing import FloatArray
@@ -53,6 +60,35 @@ class ClaimCheck:
     seconds: float
 
 
+@dataclass(frozen=True, eq=False)
+class PosedAgain:
+    """The problem of a model on its graphs, and its weights there. ``same_data``: True, or None if the model was saved
+    with a fingerprint that cannot tell; ``outside``: why the weights are no point of the problem's box, or nothing."""
+
+    data: TrainingSet
+    problem: LearningProblem
+    settings: Settings
+    same_data: bool | None
+    weights: FloatArray
+    outside: str
+
+
+def pose(model: FittedModel, settings: Settings, graphs: Sequence[Graph]) -> PosedAgain | None:
+    """The problem that ``model`` answers, from raw labelled graphs and the settings of its fit; None if the graphs are
+    not those it was trained on."""
+    ready, tuples = model.pipeline.transform_all(graphs), [c.tuples for c in model.cliques]
+    if model.base is not None and sum(g.n_nodes for g in ready) != len(model.base.held_out):
+        return None
+    data = labelled_part(ready, model.coder, model.pipeline, tuples, model.base)
+    settings = settings.settled(data.graphs)
+    problem = build_problem(data, settings)
+    same_data = _same(model.data, summary(data, problem))
+    if same_data is False:
+        return None
+    weights = problem.compact(model.unary, model.pairwise, [c.weights for c in model.cliques])
+    return PosedAgain(data, problem, settings, same_data, weights, _outside(problem, model, weights))
+
+
 def check_claim(
     model: FittedModel,
     settings: Settings,
@@ -67,19 +103,14 @@ def check_claim(
     """
     start = time.monotonic()
     claimed = model.certificate
-    ready, tuples = model.pipeline.transform_all(graphs), [c.tuples for c in model.cliques]
-    if model.base is not None and sum(g.n_nodes for g in ready) != len(model.base.held_out):
-        return _other_data(claimed, start)
-    data = labelled_part(ready, model.coder, model.pipeline, tuples, model.base)
-    settings = settings.settled(data.graphs)
-    problem = build_problem(data, settings)
-    same_data = _same(model.data, summary(data, problem))
-    if same_data is False:
-        return _other_data(claimed, start)
-    weights = problem.compact(model.unary, model.pairwise, [c.weights for c in model.cliques])
-    outside = _outside(problem, model, weights)
-    if outside:
-        verdict, reason = _fair("violated", outside, same_data)
+    posed = pose(model, settings, graphs)
+    if posed is None:
+        seconds = time.monotonic() - start
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, seconds)
+    data, problem, settings, same_data = posed.data, posed.problem, posed.settings, posed.same_data
+    weights = posed.weights
+    if posed.outside:
+        verdict, reason = _fair("violated", posed.outside, same_data)
         seconds = time.monotonic() - start
         return ClaimCheck(claimed, np.inf, -np.inf, np.inf, same_data, verdict, reason, seconds)
     oracle = make_oracle(data, problem, settings)
@@ -90,7 +121,7 @@ def check_claim(
         nonlocal lower, best_upper
         lower, best_upper = max(lower, record.lower), min(best_upper, record.upper)
         stop = callback(record) if callback is not None else False
-        return bool(stop) or lower >= _less(claimed.lower) or best_upper < _less(claimed.lower)
+        return bool(stop) or same_claim(lower, claimed.lower) or best_upper < _less(claimed.lower)
 
     if upper >= _less(claimed.lower):
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - start))
@@ -102,11 +133,6 @@ def check_claim(
     return ClaimCheck(
         claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start
     )
-
-
-def _other_data(claimed: Certificate, start: float) -> ClaimCheck:
-    seconds = time.monotonic() - start
-    return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, seconds)
 
 
 def _same(known: DataSummary, found: DataSummary) -> bool | None:
@@ -172,6 +198,11 @@ def _outside(problem: LearningProblem, model: FittedModel, weights: FloatArray) 
     if np.any(weights < problem.lower) or np.any(weights > problem.upper):
         return "a stored weight breaks its sign constraint or its frozen value"
     return ""
+
+
+def same_claim(lower: float, claimed: float) -> bool:
+    """Whether a lower end is as good as the claimed one, up to rounding."""
+    return lower >= _less(claimed)
 
 
 def _less(value: float) -> float:

@@ -19,7 +19,7 @@ from gapcut.model.pairing import (
     learner_for,
     oracle_for,
 )
-from gapcut.parameters import LearnerName, Parameters, accepted, sign_rule_for
+from gapcut.parameters import LearnerName, OracleName, Parameters, accepted, sign_rule_for
 
 
 class Settings(Parameters):
@@ -49,6 +49,10 @@ class Settings(Parameters):
         settings = replace(self, oracle=oracle, learner=learner, nonnegative=nonnegative)
         settings._check_pair(learner)
         return settings
+
+    def with_oracle(self, oracle: OracleName) -> Self:
+        """The same with another oracle that takes the same box."""
+        return replace(self, oracle=oracle)
 
     @property
     def limits(self) -> Limits:

@@ -111,6 +111,22 @@ def labelled_part(
 
 def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
     """Pack the training set with loss, class weights and the box of every weight. Settings must be settled."""
+    lower, upper = box(data, settings)
+    return learning_problem(
+        data.graphs,
+        data.codes,
+        n_labels=data.coder.n_labels,
+        C=settings.C,
+        loss_scale=settings.loss_scale,
+        class_weight=class_weights(settings.class_weight, data),
+        lower=lower,
+        upper=upper,
+        tuples=data.tuples,
+    )
+
+
+def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bound of every weight, ``[unary | pairwise | cliques]`` flat."""
     n_labels = data.coder.n_labels
     shape = WeightShape(n_labels, data.graphs[0].node_dim, data.graphs[0].edge_dim)
     lower, upper = weight_box(
@@ -122,17 +138,7 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
     )
     groups = zip(data.tuples, data.graphs[0].cliques, strict=True)
     more = sum(len(tuples) * group.dim for tuples, group in groups)
-    return learning_problem(
-        data.graphs,
-        data.codes,
-        n_labels=n_labels,
-        C=settings.C,
-        loss_scale=settings.loss_scale,
-        class_weight=class_weights(settings.class_weight, data),
-        lower=np.append(lower, np.zeros(more)),
-        upper=np.append(upper, np.full(more, np.inf)),
-        tuples=data.tuples,
-    )
+    return np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))
 
 
 def class_weights(given: Any, data: TrainingSet) -> FloatArray | None:
@@ -189,12 +195,10 @@ def make_learner(settings: Settings) -> Learner:
 
 def learn(
     data: TrainingSet, problem: LearningProblem, settings: Settings, start: WarmStart | None = None
-) -> tuple[FittedModel, WarmStart | None]:
-    """Run the learner and keep its best weights with their certificate; with ``warm_start`` also its iterates."""
+) -> LearnResult:
+    """Run the learner that ``settings`` name."""
     oracle = make_oracle(data, problem, settings)
-    result = make_learner(settings).run(problem, oracle, settings.limits, settings.callback, start)
-    reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
-    return fitted(data, problem, result), reached
+    return make_learner(settings).run(problem, oracle, settings.limits, settings.callback, start)
 
 
 def learn_path(

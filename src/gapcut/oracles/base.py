@@ -97,6 +97,15 @@ class RelaxedLabels:
         )
 
 
+@dataclass(frozen=True)
+class SlackProof:
+    """Numbers by which anyone can add up that the mean slack at some weights is at most ``slack.bound``: named arrays
+    of a proof file (docs/proofs.md)."""
+
+    arrays: dict[str, AnyArray]
+    slack: SlackBound
+
+
 class Relaxation(ABC):
     """A convex relaxation of all inner maxima: with it, learning is one saddle-point problem in the weights, the
     relaxed labels (and label pairs) and the multipliers of their coupling.
@@ -145,6 +154,15 @@ class Relaxation(ABC):
     @abstractmethod
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
         """Mean plane (dim,) and mean loss of a point."""
+
+    @abstractmethod
+    def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
+        """What bounds the mean slack at ``w``, in whole numbers; ``closely``: as well as :meth:`total` does."""
+
+    @abstractmethod
+    def whole(self, point: RelaxedLabels) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
+        """The nearest point, about, whose numbers are multiples of ``1/WHOLE``, and the arrays of a proof file that
+        hold it."""
 
     def repair(
         self,

@@ -13,10 +13,12 @@ from gapcut.oracles.base import (
     Relaxation,
     RelaxedLabels,
     SlackBound,
+    SlackProof,
     contiguous,
 )
+from gapcut.oracles.whole import WHOLE, whole_labels
 from gapcut.problem import LearningProblem
-from gapcut.typing import FloatArray, Int32Array, IntArray
+from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 
 class CutOracle(NativeOracle):
@@ -94,6 +96,22 @@ class CutRelaxation(Relaxation):
         """The average over the threshold labelings."""
         plane, loss = _core.relaxed_plane(self._core, point.labels, self._threads, time_left)
         return plane, loss
+
+    def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
+        """Shares (A,) of the tails of all arcs with gain, by edge, then label pair; ``closely``: those of the cuts."""
+        if closely:
+            pairs, shares = _core.cut_shares(self._cuts, contiguous(w), self.state)
+        else:
+            pairs, shares = _core.multiplier_shares(self._core, contiguous(w), self.state)
+        bound, rounding = _core.bound_of_shares(self._core, contiguous(w), pairs, shares, self._threads)
+        if not len(pairs) or not shares.size:
+            return SlackProof({"shares": np.empty(0, dtype=np.uint16)}, SlackBound(bound, bound, rounding))
+        with_gain = _core.arcs_with_gain(self._core, contiguous(w)) != 0
+        return SlackProof({"shares": shares.T[with_gain.T]}, SlackBound(bound, bound, rounding))
+
+    def whole(self, point: RelaxedLabels) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
+        labels = whole_labels(point.labels)
+        return RelaxedLabels(np.asarray(labels / WHOLE, dtype=np.float32)), {"labels": labels}
 
     def repair(
         self,

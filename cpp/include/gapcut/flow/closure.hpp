@@ -39,6 +39,7 @@ class Closure {
   public:
     bool use_persistency = true;    // off only to measure what it saves
     CoreNetwork* record = nullptr;  // solve() adds the cuts it makes
+    bool keep_split = false;        // solve() keeps what split() needs; only without cliques
 
     // Forgets the last instance; memory is kept.
     void reset(std::int32_t n_variables);
@@ -58,6 +59,11 @@ class Closure {
 
     const std::vector<std::uint8_t>& labels() const { return state_; }  // 0 or 1 after solve()
     double rounding() const { return rounding_; }
+
+    // The part of each pair's b, in the order in which pairs were added, that goes to its i in a best split: with the
+    // rest given to j, the positive parts of all a_i + what is given to i add up to the maximum (of the rounded
+    // problem). It proves the maximum without the cut. After a solve() with keep_split.
+    std::vector<double> split() const;
     const ClosureStats& stats() const { return stats_; }
 
   private:
@@ -83,6 +89,8 @@ class Closure {
     void solve_components();
     void cut_component();
     void record_component() const;
+    void keep_flow();
+    double decided_split(std::int32_t i, std::int32_t j) const;
     template <class F>
     void for_core_pairs(std::int32_t i, F&& f) const;
 
@@ -96,6 +104,9 @@ class Closure {
     std::vector<Neighbour> neighbours_;
     std::vector<std::uint8_t> state_;
     std::vector<std::int32_t> queue_, place_, member_;
+    std::int32_t clock_ = 0;
+    std::vector<std::int32_t> joined_, passed_on_;  // keep_split: when persistency decided a variable, told neighbours
+    std::vector<std::int64_t> kept_, residual_;     // keep_split: what the flow leaves of a pair at the earlier member
     double scale_ = 1.0, rounding_ = 0.0;
     ClosureStats stats_;
     MaxFlow flow_;

@@ -46,6 +46,9 @@ class MaxFlow {
                 if (arcs_[a].residual > 0) f(v, arcs_[a].head);
     }
 
+    // After a complete solve(): what is left of each arc's forward capacity, in the order in which arcs were added.
+    void residuals(std::vector<std::int64_t>& left) const;
+
     // After a complete solve(): whether the node is on the source side of the minimum cut found.
     bool source_side(std::int32_t node) const { return on_source_side_[node] != 0; }
 

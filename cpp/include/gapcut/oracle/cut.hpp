@@ -10,6 +10,7 @@
 #include "gapcut/flow/closure.hpp"
 #include "gapcut/oracle/clique_terms.hpp"
 #include "gapcut/oracle/driver.hpp"
+#include "gapcut/oracle/shares.hpp"
 #include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/oracle/sparse_weights.hpp"
 
@@ -41,7 +42,12 @@ class CutMaximiser {
     GraphAnswer solve(const Weights& weights, std::int64_t graph, Scratch& s, double* plane) const;
     const std::vector<std::uint8_t>& labels(const Scratch& s) const { return s.closure.labels(); }
 
+    // Writes the shares of the graph's arcs that its cut proves best.
+    void share(const Weights& weights, std::int64_t graph, Scratch& s, ArcShares& shares) const;
+
   private:
+    void pose(const Weights& weights, std::int64_t graph, Scratch& s) const;
+
     const Problem& problem_;
     CliqueTerms cliques_;
     std::vector<double> absolute_;       // absolute_feature_sums
@@ -56,6 +62,9 @@ class CutOracle : public Oracle<CutMaximiser> {
 
     // `multipliers` near the best split leave little for the flow to do; any split gives the same maximum.
     OracleTotals total(std::span<const double> compact, const ArcMultipliers& multipliers, const StopTest& stop = {});
+
+    // The splits of all arcs that prove the maxima; the flow starts from `multipliers` if there are any.
+    ArcShares shares(std::span<const double> compact, const ArcMultipliers* multipliers, const StopTest& stop = {});
 
     // Sizes of the closure problems at these weights, summed over all graphs.
     ClosureStats statistics(std::span<const double> compact);

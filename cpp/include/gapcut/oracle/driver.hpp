@@ -124,15 +124,15 @@ class Oracle {
     Maximiser maximiser_;
     std::vector<Scratch> scratch_;  // one a thread
 
-  private:
-    static constexpr std::int64_t kShard = 8;  // graphs summed together by total()
-
     template <class F>
     void run(std::int64_t count, const F& f, const StopTest& stop) {
         parallel_for(
             count, static_cast<int>(scratch_.size()), [&](std::int64_t item, int worker) { f(item, scratch_[worker]); },
             stop);
     }
+
+  private:
+    static constexpr std::int64_t kShard = 8;  // graphs summed together by total()
 };
 
 }  // namespace gapcut

@@ -1,0 +1,249 @@
+"""Check a proof that learned weights are near the optimum:  python check_proof.py PROOF GRAPHS [--raw RAW]
+
+THE PROBLEM. Given n graphs whose nodes u have features x_u and true labels y_u and whose edges e = (u, v) have features
+f_e, minimise over the weights w = (w_k, w_kl), every coordinate in an interval (the box),
+    P(w) = 1/2 |w|^2 + C/n sum_i s_i(w),    s_i(w) = max over (z, m) in Z_i of  L_i(z) - w . (F_i(y) - F_i(z, m)).
+F(z, m) holds sum_u z_uk x_u for every label k and sum_e m_ekl f_e for every pair (k, l); F(y) is that of the true
+labels: y_uk = 1 if k = y_u, else 0, and m_ekl = y_uk y_vl. The loss is L(z) = sum_uk r_u |z_uk - y_uk| with
+r_u = rho a_u / (2 sum of a over the graph), a_u = (weight of u) (weight of class y_u). Z_i is one of
+    relaxed binary:      all z_uk in {0, 1} and m_ekl = z_uk z_vl;
+    LP-relaxed one-hot:  all z >= 0 with sum_k z_uk = 1, all m >= 0 with sum_l m_ekl = z_uk and sum_k m_ekl = z_vl.
+SHOWN: lower <= min P <= P(weights of the proof) <= upper, for the graphs in GRAPHS. Only whole numbers and fractions
+are added, multiplied and compared: a float64 is a whole number over a power of two. No bound depends on a rounding.
+"""
+
+import hashlib
+import json
+import sys
+from fractions import Fraction
+
+import numpy as np
+
+WHOLE, PIECE = 1 << 15, 24  # shares, labels, tables count 1/WHOLE; bits in a piece of a whole number
+
+
+class Refused(Exception):
+    """What is wrong with the files."""
+
+
+def need(holds, what):
+    if not holds:
+        raise Refused(what)
+
+
+def fits(file, name, dtype, *shape):
+    array = file[name]
+    need(array.dtype == dtype and array.shape == shape, f"{name} is not {dtype.__name__} of shape {shape}")
+    return array
+
+
+def pieces(values):
+    """([(s, part)], k) with values = sum of part 2^(PIECE s) / 2^k exactly; parts are int64, below 2^PIECE in size."""
+    need(values.dtype == np.float64 and np.isfinite(values).all(), "an array is not of finite float64")
+    # values = fraction 2^exponent with 1/2 <= |fraction| < 1 of 53 bits: 2^53 fraction is a whole number, not rounded
+    fraction, exponent = np.frexp(values)
+    whole, place = np.abs(np.ldexp(fraction, 53)).astype(np.int64), exponent.astype(np.int64) - 53
+    # drop trailing zeros of the whole number: its lowest bit is a power of two, whose exponent is exact
+    zeros = np.where(whole > 0, np.frexp((whole & -whole).astype(np.float64))[1] - 1, 0)
+    whole, place = whole >> zeros, place + zeros
+    used, parts = place[whole > 0], []
+    k = max(0, -int(used.min(initial=0)))
+    # |values| = whole 2^(place + k) / 2^k, place + k >= 0; piece s holds the bits PIECE s to PIECE s + PIECE - 1
+    for s in range((int(used.max(initial=0)) + k + 53) // PIECE + 1):
+        left, right = np.clip(place + k - PIECE * s, 0, PIECE), np.clip(PIECE * s - place - k, 0, 63)
+        part = ((whole >> right) & (((1 << PIECE) - 1) >> left)) << left
+        if part.any():
+            parts.append((s, np.where(values < 0, -part, part)))
+    return parts, k
+
+
+def product(a, b):
+    """Matrix product of the sums that ``a`` and ``b`` are pieces of, in Python's integers; 0 if one has no pieces."""
+    total = 0
+    for s, p in a:
+        for t, q in b:
+            for c in range(0, p.shape[1], 1 << 14):  # 2^14 terms below 2^24 2^24: less than 2^63, no overflow
+                part = p[:, c : c + (1 << 14)] @ q[c : c + (1 << 14)]
+                total = total + (part.astype(object) << PIECE * (s + t))
+    return total
+
+
+class Problem:
+    """What both files say, checked for all that is taken for granted below."""
+
+    def __init__(self, proof, graphs):
+        said = self.said = json.loads(str(proof["header"]))
+        need(said["format"] == "gapcut proof" and said["version"] == 1, "not a proof of version 1")
+        self.binary = {"relaxed binary": True, "LP-relaxed one-hot": False}[said["problem"]]
+        self.C, self.rho = Fraction(said["C"]), Fraction(said["loss_scale"])
+        self.X, self.F = graphs["node_features"], graphs["edge_features"]
+        (N, Dn), (M, De), K = self.X.shape, self.F.shape, len(proof["unary"])
+        self.N, self.M, self.K, self.n = N, M, K, len(graphs["node_offset"]) - 1
+        need(self.n > 0 and self.C >= 0, "there are no graphs, or C is negative")
+        for name, rows in (("node_offset", N), ("edge_offset", M)):
+            offset = fits(graphs, name, np.int64, self.n + 1)
+            need(offset[0] == 0 and offset[-1] == rows and (np.diff(offset) >= 0).all(), "offsets do not fit")
+        first, owner = graphs["node_offset"], np.repeat(np.arange(self.n), np.diff(graphs["edge_offset"]))
+        edges = fits(graphs, "edges", np.int64, M, 2)  # they count nodes from the first one of their graph
+        need(((edges >= 0) & (edges < np.diff(first)[owner][:, None])).all(), "an edge leaves its graph")
+        self.tail, self.head = (edges + first[owner][:, None]).T
+        self.graph, self.first = np.repeat(np.arange(self.n), np.diff(first)), first.tolist()
+        self.y = fits(graphs, "labels", np.int64, N)
+        need(((self.y >= 0) & (self.y < K)).all(), "a label does not exist")
+        self.unary = fits(proof, "unary", np.float64, K, Dn)
+        self.pairwise = fits(proof, "pairwise", np.float64, K, K, De)
+        w = np.concatenate([self.unary.ravel(), self.pairwise.ravel()])
+        self.low, self.high = (fits(proof, name, np.float64, len(w)) for name in ("lower", "upper"))
+        need(((self.low <= w) & (w <= self.high)).all(), "the weights are outside the box")
+        self.square = sum((Fraction(x) ** 2 for x in w.tolist() if x), Fraction(0))
+        of_node = fits(graphs, "node_weights", np.float64, N) if "node_weights" in graphs else np.ones(N)
+        of_class = [Fraction(x) for x in fits(proof, "class_weight", np.float64, K).tolist()]
+        a = [Fraction(x) * of_class[k] for x, k in zip(of_node.tolist(), self.y.tolist(), strict=True)]
+        unit = max((x.denominator for x in a), default=1)  # powers of two: the largest is a multiple of all
+        self.a = np.array([int(x * unit) for x in a], dtype=object)  # unit cancels in r_u
+        (self.Xp, self.kx), (self.Fp, self.kf) = pieces(self.X), pieces(self.F)
+
+    def rates(self, g):
+        """r_u = R_u / D of the nodes of graph g, in whole numbers. Where the a_u add up to 0: no loss."""
+        a = self.a[self.first[g] : self.first[g + 1]]
+        total = 2 * sum(a.tolist())
+        need(total >= 0, "the weights of a graph are negative")
+        return (self.rho.numerator * a, self.rho.denominator * total) if total else (0 * a, 1)
+
+
+def upper_end(p, proof):
+    """P(w) = 1/2 |w|^2 + C/n sum_i s_i(w) with a bound of every s_i. With y in {0, 1} and z in [0, 1],
+    |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
+        s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
+    K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
+    x = np.zeros(0) if p.binary else fits(proof, "exponents", np.int16, p.M, 2).astype(int)
+    kd = max(0, -int(x.min(initial=0)))
+    unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
+    A = np.zeros((p.N, K), dtype=object) + product(p.Xp, Up) * (unit >> (p.kx + ku))
+    # rest of every graph: - w . F(y), and bounds of sums of m
+    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)
+    np.subtract.at(rest, p.graph, A[np.arange(p.N), p.y])
+    pairs = np.flatnonzero(p.pairwise.any(axis=2))  # k K + l; b = 0 for all others
+    shares = fits(proof, "shares", np.uint16, *proof["shares"].shape[:1]) if p.binary else np.zeros(0)
+    need((shares <= WHOLE).all(), "a share is more than 1")
+    for start in range(0, p.M, 1 << 14):
+        rows = slice(start, start + (1 << 14))
+        tail, head = p.tail[rows], p.head[rows]
+        b = product([(s, f[rows]) for s, f in p.Fp], [(s, w[:, pairs]) for s, w in Wp])
+        b = np.zeros((len(tail), len(pairs)), dtype=object) + b * (unit >> (p.kf + kw))
+        e, c = np.nonzero((p.y[tail] * K + p.y[head])[:, None] == pairs)  # label pairs of the truth
+        np.subtract.at(rest, p.graph[tail[e]], b[e, c])
+        if p.binary:
+            # Where b > 0: z_uk z_vl is at most z_uk and at most z_vl, so b z_uk z_vl <= q b z_uk + (1 - q) b z_vl for
+            # any share q in [0, 1]; A_uk and A_vl grow by these parts. Where b < 0: b z_uk z_vl <= 0.
+            e, c = np.nonzero(b > 0)
+            need(len(e) <= len(shares), "shares are missing")
+            q, shares = shares[: len(e)].astype(object), shares[len(e) :]
+            gain = b[e, c] // WHOLE  # without a remainder: b is a multiple of WHOLE
+            np.add.at(A, (tail[e], pairs[c] // K), gain * q)
+            np.add.at(A, (head[e], pairs[c] % K), gain * (WHOLE - q))
+        else:
+            # sum_k d_ek (z_uk - sum_l m_ekl) = 0 for any messages d = q 2^x, likewise at v: A_uk grows by d_ek, b_ekl
+            # falls by both messages. The m_ekl of an edge are >= 0 and add up to 1: their part is at most its largest.
+            power = [(unit >> kd) << (kd + i) for i in x[rows].ravel().tolist()]  # 2^x in units
+            q = fits(proof, "messages", np.int16, p.M, 2, K)[rows].astype(object)
+            d = q * np.array(power, dtype=object).reshape(-1, 2, 1)
+            table = np.zeros((len(tail), K * K), dtype=object)
+            table[:, pairs] = b
+            table = table.reshape(-1, K, K) - d[:, 0, :, None] - d[:, 1, None, :]
+            np.add.at(A, tail, d[:, 0])
+            np.add.at(A, head, d[:, 1])
+            np.add.at(rest, p.graph[tail], table.reshape(-1, K * K).max(axis=1))
+    need(len(shares) == 0, "there are more shares than arcs")
+    for g in range(p.n):
+        nodes, (R, D) = slice(p.first[g], p.first[g + 1]), p.rates(g)
+        sign = np.where(p.y[nodes, None] == np.arange(K), -1, 1).astype(object)  # 1 - 2 y_uk
+        gains = A[nodes] * D + sign * (R * unit)[:, None]  # A_uk over D unit
+        # Only z is left. Binary: each z_uk is 0 or 1; one-hot: those of a node are >= 0 and add up to 1.
+        most = np.maximum(gains, 0).sum() if p.binary else gains.max(axis=1).sum()
+        slack += Fraction(int(most + R.sum() * unit + rest[g] * D), D * unit)
+    return p.square / 2 + p.C / p.n * slack
+
+
+def lower_end(p, proof):
+    """For any point (z, m) of every graph and every w, since s_i is a maximum,
+        P(w) >= 1/2 |w|^2 + C/n sum_i L_i(z) - w . h,    h = C/n sum_i (F_i(y) - F_i(z, m)).
+    Its least value over the box is found coordinate by coordinate: 1/2 w^2 - w h is least where w is nearest to h. The
+    point may be an average of members of Z_i: L_i is linear for z in [0, 1] and F is linear, so that the inequality is
+    the average of those of the members."""
+    Z, K = fits(proof, "labels", np.uint16, p.N, p.K).astype(np.int64), p.K
+    need((Z <= WHOLE).all(), "a label is more than 1")
+    true, T = p.y[:, None] == np.arange(K), None if p.binary else tables(proof, p, Z)
+    h = [x for k in range(K) for x in moment(WHOLE * true[:, k] - Z[:, k], p.X, p.Xp, p.kx)]
+    for k in range(K):
+        for m in range(K):
+            # Binary: m_ekl = min(z_uk, z_vl). For t in (0, 1] let z^t = [z >= t], a member of Z_i. The average of z^t
+            # over t is z, and z^t_uk z^t_vl = [min(z_uk, z_vl) >= t] has the average min(z_uk, z_vl).
+            part = np.minimum(Z[p.tail, k], Z[p.head, m]) if p.binary else T[:, k, m]
+            h += moment(WHOLE * (true[p.tail, k] & true[p.head, m]) - part, p.F, p.Fp, p.kf)
+    wrong, value = np.abs(Z - WHOLE * true).sum(axis=1).astype(object), Fraction(0)
+    for g in range(p.n):
+        R, D = p.rates(g)
+        value += p.C / p.n * Fraction(int((R * wrong[p.first[g] : p.first[g + 1]]).sum()), D * WHOLE)
+    for x, low, high in zip(h, p.low.tolist(), p.high.tolist(), strict=True):
+        x *= p.C / p.n
+        w = Fraction(low) if x < low else Fraction(high) if x > high else x
+        value += w * w / 2 - w * x
+    return value
+
+
+def tables(proof, p, Z):
+    """m of the LP-relaxed problem, in units: (z, m) is to lie in Z_i, so rows and columns add up to the labels."""
+    size = p.M * p.K * p.K
+    need((Z.sum(axis=1) == WHOLE).all(), "the labels of a node do not add up to 1")
+    filled = np.flatnonzero(np.unpackbits(fits(proof, "table_mask", np.uint8, (size + 7) // 8), count=size))
+    T = np.zeros(size, dtype=np.int64)
+    T[filled] = fits(proof, "tables", np.uint16, len(filled))
+    T = T.reshape(p.M, p.K, p.K)
+    fit = (T.sum(axis=2) == Z[p.tail]).all() and (T.sum(axis=1) == Z[p.head]).all()
+    need(fit, "tables do not fit the labels")
+    return T
+
+
+def moment(counts, features, parts, k):
+    """The sum over the rows of counts / WHOLE times features, column by column; counts are their own only piece."""
+    total = np.zeros((1, features.shape[1]), dtype=object) + product([(0, counts[None])], parts)
+    return [Fraction(x, WHOLE << k) for x in total[0].tolist()]
+
+
+def verify(proof, graphs):
+    """(lower, upper) as fractions. ``proof`` and ``graphs`` map names to arrays. Raises Refused, or whatever else."""
+    p = Problem(proof, graphs)
+    lower, upper = lower_end(p, proof), upper_end(p, proof)
+    need(Fraction(p.said["lower"]) <= lower, "the lower end is claimed to be higher than is proven")
+    need(upper <= Fraction(p.said["upper"]), "the upper end is claimed to be lower than is proven")
+    return lower, upper
+
+
+def decimal(value, up):
+    """Six digits after the point, rounded down or up."""
+    units = -(-value * 10**6 // 1) if up else value * 10**6 // 1
+    return f"{'-' if units < 0 else ''}{abs(units) // 10**6}.{abs(units) % 10**6:06d}"
+
+
+def main(arguments):
+    if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--raw"]):
+        print(__doc__.splitlines()[0])
+        return 2
+    try:
+        proof, graphs = (dict(np.load(path, allow_pickle=False)) for path in arguments[:2])
+        digest = hashlib.sha256(np.fromfile(arguments[1], np.uint8)).hexdigest()
+        need(digest == json.loads(str(proof["header"]))["graphs_sha256"], "the proof is about other graphs")
+        lower, upper = verify(proof, graphs)
+    except Exception as error:  # whatever is wrong with the files: nothing is shown
+        print(f"REFUSED: {error if isinstance(error, Refused) else f'{type(error).__name__}: {error}'}")
+        return 1
+    print(f"lower end: exactly {lower}\nupper end: exactly {upper}")
+    print(f"VERIFIED: {decimal(lower, False)} <= optimum <= these weights <= {decimal(upper, True)}")
+    if arguments[2:]:
+        print(__import__("compare_raw").report(proof, graphs, arguments[3]))  # a file beside this one
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

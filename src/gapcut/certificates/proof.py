@@ -1,0 +1,87 @@
+"""Proofs: both ends of a claim in numbers that anyone can add up, and the graphs they are about (docs/proofs.md)."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gapcut.certificates.bounds import dual_bound, primal_bound
+from gapcut.certificates.certificate import Bracket
+from gapcut.certificates.rounding import gamma
+from gapcut.files import write_atomically, write_bytes
+from gapcut.oracles.base import Relaxation, RelaxedLabels
+from gapcut.problem import LearningProblem
+from gapcut.typing import AnyArray, FloatArray
+
+FORMAT: Final = {"format": "gapcut proof", "version": 1}
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """What a run can prove its ends with: the ``relaxation`` with its iterates, the ``labels`` behind the best lower
+    end (None: the true ones), and whether bounds at the weights may be made ``closely``, by a pass of cuts."""
+
+    relaxation: Relaxation
+    labels: RelaxedLabels | None
+    closely: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Proof(Bracket):
+    """``lower <= optimum <= objective of the weights <= upper`` with all that shows it: a ``header`` of plain values
+    and ``arrays``, about ``graphs`` after the feature steps (the bytes of a graph file)."""
+
+    lower: float
+    upper: float
+    header: Mapping[str, Any]
+    arrays: Mapping[str, AnyArray]
+    graphs: bytes
+
+    def about(self, **more: Any) -> Proof:
+        """The same with more in its header."""
+        return replace(self, header={**self.header, **more})
+
+    def save(self, path: Path) -> None:
+        """The proof file, whole or not at all. NumPy alone reads it."""
+        header = np.array(json.dumps(dict(self.header)))
+        arrays: dict[str, Any] = {"header": header, **self.arrays}
+        write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
+
+    def save_graphs(self, path: Path) -> None:
+        """The graph file that it is about."""
+        write_bytes(path, self.graphs)
+
+
+def prove(
+    problem: LearningProblem, weights: FloatArray, point: DualPoint, truth: RelaxedLabels
+) -> tuple[float, float, dict[str, AnyArray]]:
+    """Both ends of the objective's optimum that numbers of 16 bits prove, and the arrays that hold them.
+
+    The ends are bounds of exactly these numbers, rounding included. Packing rounds each loss weight, a quotient of sums
+    over the nodes of a graph, by at most ``gamma(V + 8)`` of itself; the losses of a graph are at most ``rho K / 2``,
+    so that is what the rounding changes in a mean slack or a mean loss.
+    """
+    relaxation = point.relaxation
+    above = relaxation.prove_slack(weights, point.closely)
+    near, below = relaxation.whole(point.labels or truth)
+    plane, loss = relaxation.plane(near)
+    C, nodes = problem.C, np.diff(problem.core.node_offset).max(initial=0)
+    slip = 2.0 * C * problem.max_loss * gamma(float(nodes) + 8.0)
+    upper = primal_bound(problem, weights, above.slack)[0]
+    lower = dual_bound(problem, C * plane, C * loss, problem.n_graphs + relaxation.roundings)[0]
+    ends = lower - slip - gamma(4) * abs(lower), upper + slip + gamma(4) * upper
+    return max(0.0, ends[0]), ends[1], {**above.arrays, **below}
+
+
+def packed(arrays: Mapping[str, AnyArray]) -> bytes:
+    """A graph file of these arrays, equal for equal ones. Not compressed: that would take longer than all the rest."""
+    file = io.BytesIO()
+    contents: dict[str, Any] = dict(arrays)
+    np.savez(file, **contents)
+    return file.getvalue()

@@ -1,0 +1,66 @@
+"""Shares, labels, tables and messages in whole numbers, for proof files (docs/proofs.md).
+
+Whatever is rounded here stays feasible: it costs tightness, never truth.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapcut.typing import AnyArray, FloatArray, IntArray
+
+WHOLE: Final = 1 << 15
+"""Units of 1: shares, labels and table entries are multiples of 1/WHOLE, which float32 holds exactly."""
+
+UInt16Array = NDArray[np.uint16]
+
+
+def whole_labels(labels: AnyArray) -> UInt16Array:
+    """(N, K) in [0, 1], to the nearest unit."""
+    return np.asarray(np.rint(np.asarray(labels, dtype=np.float32) * np.float32(WHOLE)), dtype=np.uint16)
+
+
+def whole_simplex(labels: AnyArray) -> UInt16Array:
+    """(N, K) in units that add up to ``WHOLE`` in each row: rounded down, and one more where most was lost."""
+    shares = np.asarray(labels, dtype=np.float64)
+    exact = WHOLE * (shares / shares.sum(axis=1, keepdims=True))
+    units = np.floor(exact).astype(np.int64)
+    rank = np.argsort(np.argsort(units - exact, axis=1, kind="stable"), axis=1, kind="stable")
+    units += rank < (WHOLE - units.sum(axis=1))[:, None]
+    return np.asarray(units, dtype=np.uint16)
+
+
+def whole_tables(tables: AnyArray, tail: IntArray, head: IntArray) -> IntArray:
+    """(K, K, M) in units near ``tables``, rows adding up to ``tail`` (K, M), columns to ``head`` (K, M), both in units.
+
+    Rows, then columns that are too large are scaled down, entries rounded down; what is missing then goes where there
+    is something, as far as both sums allow, and the rest anywhere.
+    """
+    exact = WHOLE * np.asarray(tables, dtype=np.float64)
+    for sums, axis in ((tail, 1), (head, 0)):
+        found = exact.sum(axis=axis)
+        factor = np.minimum(1.0, sums / np.maximum(found, 1e-300))
+        exact *= np.expand_dims(factor, axis)
+    units = np.floor(exact).astype(np.int64)
+    rows, columns = tail - units.sum(axis=1), head - units.sum(axis=0)
+    for where in (units > 0, np.ones_like(units, dtype=bool)):
+        for k in range(len(rows)):
+            for m in range(len(columns)):
+                more = np.where(where[k, m], np.minimum(rows[k], columns[m]), 0)
+                units[k, m] += more
+                rows[k] -= more
+                columns[m] -= more
+    return units
+
+
+def whole_messages(messages: FloatArray) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """``q`` (M, 2, K) and ``x`` (M, 2) with ``q 2^x`` near messages (M, 2, K); a constant on all labels of one message
+    changes no bound, so they are centred."""
+    low, high = messages.min(axis=2, keepdims=True), messages.max(axis=2, keepdims=True)
+    centred = messages - (0.5 * low + 0.5 * high)
+    exponent = np.maximum(np.frexp(np.abs(centred).max(axis=2))[1] - 15, -60)
+    q = np.rint(np.ldexp(centred, -exponent[:, :, None]))
+    return np.clip(q, -(2**15 - 1), 2**15 - 1).astype(np.int16), exponent.astype(np.int16)
