@@ -28,7 +28,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from workloads import load
+from workloads import SHARED, load
 
 from gapcut import Graph, StructuredSVM, datasets
 from gapcut.engines import describe_machine
@@ -207,7 +207,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of one training")
     parser.add_argument("--other", help="interpreter of another version")
-    parser.add_argument("--shared", type=Path, default=Path(__file__).resolve().parents[2] / "shared")
+    parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--data", default="tables,scenes", help="for --part plain")
     parser.add_argument("--child", metavar="DATA", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from rivals.flow import OTHERS, OURS, FlowCode, Network
-from workloads import NAMES, Workload, load
+from workloads import NAMES, SHARED, Workload, load
 
 from gapcut import _core
 from gapcut.engines import describe_machine
@@ -202,7 +202,6 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    here = Path(__file__).resolve().parents[1]
     parser.add_argument("--data", default="tables,scenes", help="names, separated by commas")
     parser.add_argument("--C", default="1,10", help="trade-offs, separated by commas")
     parser.add_argument("--moments", type=int, default=3, help="exact passes to take weights from")
@@ -211,7 +210,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of wall clock a run")
     parser.add_argument("--most-arcs", type=int, default=8_000_000, help="leave out cases above this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of the runs")
-    parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the data")
     parser.add_argument("--json", type=Path, help="write the same with all digits to this file")
     return parser.parse_args()
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
-from workloads import load
+from workloads import SHARED, load
 
 from gapcut import Graph, GraphSet
 from gapcut.engines import describe_machine, peak_memory_mb
@@ -194,8 +194,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--C", default="1", help="trade-offs of large and many, separated by commas")
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds a training run")
-    here = Path(__file__).resolve().parents[1]
-    parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the data")
     options = parser.parse_args()
     print(describe_machine(), file=sys.stderr)
     parts = options.part.split(",")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 from trws_speed import measure, random_energy
-from workloads import Workload, load
+from workloads import SHARED, Workload, load
 
 from gapcut.engines import describe_machine, targets
 from gapcut.learners import Limits, PrimalDual
@@ -39,11 +39,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    here = Path(__file__).resolve().parents[1]
     parser.add_argument("--targets", default=",".join(targets()), help="names, separated by commas")
     parser.add_argument("--only", default=",".join(GROUPS), help="groups, separated by commas")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the data")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

@@ -7,7 +7,8 @@ All rows of a data set work on the same packed problem in one process; loading a
 clock. A run ends at a certified relative gap of ``--gap`` or after ``--limit`` seconds of wall clock, and
 then shows the gap it reached. Bounds of rivals are made by the same exact oracle and dual bound as ours,
 off the clock. CPU seconds are the fair figure on a machine that does other work. A Markdown table goes to
-standard output, progress to standard error; ``--compact`` prints a column for each data set and C.
+standard output, progress to standard error; ``--compact`` prints a column for each data set and C, seconds of wall
+clock or, with ``--cpu``, of all threads together.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rivals.base import Rival
 from rivals.quoted import Quote, quotes
 from rows import own_rows
 from threadpoolctl import threadpool_limits
-from workloads import NAMES, Workload, load
+from workloads import NAMES, SHARED, Workload, load
 
 import gapcut
 from gapcut.engines import describe_machine
@@ -72,7 +73,7 @@ def main() -> None:
             for quote in quotes(options.shared / "anchors" / "pystruct.md", workload):
                 print(_quoted_line(name, quote), flush=True)
     if options.compact:
-        print(_compact(measurements))
+        print(_compact(measurements, options.cpu))
     if options.json:
         _write(options.json, measurements, conditions)
 
@@ -87,7 +88,6 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    here = Path(__file__).resolve().parents[1]
     parser.add_argument("--data", default=",".join(NAMES), help="names, separated by commas")
     parser.add_argument("--C", default="0.1,1,10,100", help="trade-offs, separated by commas")
     parser.add_argument("--rows", help="keys, separated by commas; default: all that can run")
@@ -95,8 +95,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of wall clock a run")
     parser.add_argument("--repeat", type=int, default=1, help="runs a row; the median by CPU time is shown")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--shared", type=Path, default=here.parent / "shared", help="folder with the data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the data")
     parser.add_argument("--compact", action="store_true", help="a column for each data set and C")
+    parser.add_argument("--cpu", action="store_true", help="CPU seconds in these columns, not wall clock")
     parser.add_argument("--json", type=Path, help="write the same with all digits to this file")
     return parser.parse_args()
 
@@ -126,12 +127,12 @@ def _line(m: Measurement) -> str:
     return _cells(cells)
 
 
-def _compact(measurements: Sequence[Measurement]) -> str:
-    """Seconds of wall clock to the target, or the gap where it was not met."""
+def _compact(measurements: Sequence[Measurement], cpu: bool) -> str:
+    """Seconds to the target, or the gap where it was not met."""
     columns = list(dict.fromkeys((m.data, m.C) for m in measurements))
     cells: dict[str, dict[tuple[str, float], str]] = {}
     for m in measurements:
-        shown = f"{m.wall:.2g} s" if m.reached else f"{100 * m.gap:.2f} %"
+        shown = f"{m.cpu if cpu else m.wall:.2g} s" if m.reached else f"{100 * m.gap:.2f} %"
         cells.setdefault(m.row, {})[m.data, m.C] = shown
     lines = [_cells(["", *(f"{data}, C = {C:g}" for data, C in columns)]), f"|{'---|' * (len(columns) + 1)}"]
     return "\n".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from gapcut.model.training import TrainingSet, build_problem, training_set
 from gapcut.problem import LearningProblem, row_matrix
 from gapcut.scenes.datasets import make_scenes
 from gapcut.typing import FloatArray
+
+SHARED = Path(os.environ.get("GAPCUT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+"""Folder with the data, unless a command is told another."""
 
 Split = tuple[Sequence[Graph], Sequence[Graph]]
 

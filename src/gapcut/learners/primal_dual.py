@@ -268,7 +268,7 @@ class Steps:
 
     def _prove(self, session: Session) -> None:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
-        bounds, target, schedule = session.bounds, session.limits.gap, self.schedule
+        bounds, target, schedule, before = session.bounds, session.limits.gap, self.schedule, self.best
         now = self.state.iterations - schedule.start
         weights, labels = self.relaxation.weights(), self.relaxation.labels()
         if self.out_of_range or not (np.isfinite(weights).all() and labels.finite):
@@ -286,7 +286,10 @@ class Steps:
             self.prove_upper(session, weights)
         schedule.unrepaired = (now, gap)
         schedule.last_upper = bounds.upper
-        schedule.note(now, bounds.upper - (self.best or reached).value, target * bounds.upper)
+        best = (self.best or reached).value
+        if before is not None and best == before.value:  # only the upper end moves
+            wait = min(wait, schedule.predict(now, bounds.upper - best, target * bounds.upper, schedule.gaps[-1]))
+        schedule.note(now, bounds.upper - best, target * bounds.upper)
         schedule.next(now, wait)
 
     def _oracle_decides(self, gap: float, target: float) -> bool:

@@ -77,7 +77,7 @@ class CertificateSchedule:
         """Geometric steps, shorter where the target is predicted to be met before."""
         self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
         if predicted < math.inf:
-            self.due = now + max(FIRST // 4, math.ceil(0.15 * now), min(80, math.ceil(1.05 * predicted)))
+            self.due = now + max(FIRST // 4, math.ceil(0.1 * now), min(80, math.ceil(1.05 * predicted)))
 
     @property
     def slow(self) -> bool:
