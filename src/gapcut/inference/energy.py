@@ -250,7 +250,7 @@ class Energy:
 
     def energy(self, labels: ArrayLike) -> float:
         """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
-        return math.fsum(self.terms(labels))
+        return math.fsum(self.terms(labels).tolist())
 
     def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | None = None) -> Energy:
         """The energy of these nodes (ascending), and of these edges and cliques, which must join them; nodes

@@ -18,11 +18,13 @@ from gapcut.inference.methods.exact import has_toulbar2, toulbar2
 from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
-from gapcut.inference.methods.parts import Known, is_closed, polished, refine, share_of
+from gapcut.inference.methods.parts import Known, is_closed, polished, refine
 from gapcut.inference.methods.qpbo import qpbo
+from gapcut.inference.methods.shares import enough_time, share_of
 from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.solution import TOLERANCE, Found
+from gapcut.typing import Int32Array
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +48,8 @@ search, after which forests have what is left."""
 MOST_EXPANSIONS = 100
 """Rounds of expanding every label."""
 
-FOREST_WORK = 3e7
-"""Without a time limit: table entries that forests may read, times ``effort``."""
+FOREST_SHARE = 0.3
+"""Without a time limit: of the work that the method ``trees`` does by itself."""
 
 
 def auto(
@@ -68,14 +70,16 @@ def auto(
        installed (for half of the time left), else, or after it, by the integer program.
     4. With a time limit, forests again until it is reached.
 
-    Without a time limit, the searches end after ``effort`` times 3e7 table entries of forests, 2,000 backtracks or 50
+    Without a time limit, the searches end after ``effort`` times 0.3 of the work of ``trees``, 2,000 backtracks or 50
     tree nodes per component, and components of more than 500,000 table entries are not searched exactly; ``effort=0``
-    leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that are
-    known; the result is never worse.
+    leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that
+    are known; the result is never worse.
     """
     if not 0 <= effort < math.inf:
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
     given = None if start is None else energy.check_labels(start)
+    if not enough_time(energy, clock, MESSAGE_SHARE):
+        return _hurried(energy, given, clock)
     turn = Deadline(share_of(clock, MESSAGE_SHARE))
     found = trws(energy, turn, tolerance=tolerance)
     known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
@@ -95,8 +99,17 @@ def auto(
     known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
         return found
-    labels, _ = search(energy, clock, energy.check_labels(known.labels), math.inf, seed=1)
+    labels, _ = search(energy, clock, energy.check_labels(known.labels), effort, seed=1)
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
+
+
+def _hurried(energy: Energy, given: Int32Array | None, clock: Deadline) -> Found:
+    """Where message passing would take the time of all else: a labeling first, then what is left for it."""
+    labels, _ = improve(energy, clock, energy.native.unary_labels() if given is None else given)
+    known = Known.of(energy, labels, energy.independent_bound())
+    found = trws(energy, clock, start=labels)
+    known = known.better(energy, found.labels, found.bound)
+    return Found(known.labels, known.bound, not is_closed(energy, known))
 
 
 @dataclass(frozen=True)
@@ -133,8 +146,7 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
         return known.better(energy, found.labels, found.bound)
 
     def forests(turn: Deadline) -> Known:
-        work = effort * FOREST_WORK if turn.left is None else math.inf
-        labels, _ = search(energy, turn, energy.check_labels(known.labels), work)
+        labels, _ = search(energy, turn, energy.check_labels(known.labels), FOREST_SHARE * effort)
         return known.better(energy, labels, -np.inf)
 
     pairs = not energy.n_cliques
