@@ -41,9 +41,12 @@ SEARCHED_ENTRIES = 500_000
 TOULBAR2_SHARE = 0.5
 """Of the time left for one part; the integer program gets the rest."""
 
-MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.4, 0.6
+MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.4, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
+
+CLIQUE_SHARE = 0.85
+"""In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
 
 MOST_EXPANSIONS = 100
 """Rounds of expanding every label."""
@@ -131,7 +134,8 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
     """What seeks labelings only, each for a share of the time left."""
 
     def message(turn: Deadline) -> Known:
-        return polished(energy, known, bp(energy, turn, max_sweeps=50, patience=5).labels, turn)[0]
+        settings = {"max_sweeps": 50, "patience": 5} if pairs and known.value < np.inf else {}
+        return polished(energy, known, bp(energy, turn, **settings).labels, turn)[0]
 
     def local(turn: Deadline) -> Known:
         return polished(energy, known, energy.native.unary_labels(), turn)[0]
@@ -151,11 +155,11 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
 
     pairs = not energy.n_cliques
     binary = pairs and energy.n_labels.max() <= 2
-    for step, fits in ((local, True), (fused, pairs), (message, True), (improving, binary), (forests, pairs)):
+    for step, fits in ((local, True), (forests, pairs), (fused, pairs), (message, True), (improving, binary)):
         if clock.left == 0.0 or is_closed(energy, known):
             break
         if fits:
-            known = step(Deadline(share_of(clock, LABELING_SHARE)))
+            known = step(Deadline(share_of(clock, LABELING_SHARE if pairs else CLIQUE_SHARE)))
     return known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 
-SECONDS_PER_TERM, SECONDS_PER_CLIQUE, SECONDS_PER_ENTRY = 5e-7, 2e-4, 2e-8
+SECONDS_PER_TERM, SECONDS_PER_CLIQUE, SECONDS_PER_ENTRY = 5e-7, 2e-5, 2e-8
 """Roughly what arranging or reducing an energy costs; not begun when less time is left. Entries that edges share count
 once."""
 
