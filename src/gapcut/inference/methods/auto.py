@@ -41,7 +41,7 @@ SEARCHED_ENTRIES = 500_000
 TOULBAR2_SHARE = 0.5
 """Of the time left for one part; the integer program gets the rest."""
 
-MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.4, 0.5, 0.5
+MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.3, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
 
