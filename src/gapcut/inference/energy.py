@@ -79,6 +79,13 @@ class Energy:
         energy._native = energy._bind()
         return energy
 
+    @classmethod
+    def checked(cls, *arrays: Any) -> Energy:
+        """The same; ``ValueError`` if the entries are too large. They are finite or +inf."""
+        energy = cls.of_arrays(*arrays)
+        energy._check_sum()
+        return energy
+
     def with_entries(self, unary: FloatArray, tables: FloatArray, cliques: FloatArray) -> Energy:
         """The same nodes, edges and cliques with other entries, in the places where these are kept here."""
         packed = dataclasses.replace(self._cliques, tables=cliques)

@@ -48,6 +48,9 @@ search, after which forests have what is left."""
 CLIQUE_SHARE = 0.85
 """In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
 
+CHILD_START = 0.5
+"""Seconds: with less, a solver in a child process would hardly begin."""
+
 MOST_EXPANSIONS = 100
 """Rounds of expanding every label."""
 
@@ -172,6 +175,8 @@ def _search(energy: Energy, known: Known, clock: Deadline, limits: _Limits | Non
     if limits is not None and (limits.nodes < 1 or entries > SEARCHED_ENTRIES):
         return known, False
     stopped = False
+    if clock.left is not None and clock.left < CHILD_START:
+        return known, True
     if has_toulbar2():
         share = TOULBAR2_SHARE if entries <= MOST_ENTRIES else 1.0
         turn = Deadline(share_of(clock, share))
