@@ -61,7 +61,7 @@ def methods_for(energy: Energy) -> list[str]:
     if energy.n_labels.max() > 2:
         left_out.add("qpbo")
     if energy.n_cliques:
-        left_out |= {"qpbo", "expansion"}
+        left_out |= {"qpbo", "expansion", "trees"}
     return [method for method in METHODS if method not in left_out]
 
 

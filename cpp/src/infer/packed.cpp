@@ -9,6 +9,8 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_map>
+#include <utility>
 
 namespace gapcut::infer {
 namespace {
@@ -64,6 +66,33 @@ void copy_table(const Pair& p, bool from_low, std::int32_t rows, std::int32_t co
             for (std::int32_t l = 0; l < columns; ++l) out[l] = row[l * column_step];
     }
 }
+
+// Where the table of each edge starts: one that several edges share, read from the same end, is stored once. Small
+// energies are not worth the looking up.
+class TablePlaces {
+  public:
+    explicit TablePlaces(std::size_t n_edges) : looks_up_(n_edges >= kWorthSharing) {}
+
+    std::int64_t of(const Pair& p, bool from_low, std::int64_t entries) {
+        const bool row_major = (from_low ? p.column_step : p.row_step) == 1;
+        const auto key = reinterpret_cast<std::uintptr_t>(p.table) | static_cast<std::uintptr_t>(row_major);
+        if (looks_up_) {
+            const auto [it, fresh] = known_.try_emplace(key, end_, entries);
+            if (!fresh && it->second.second == entries) return it->second.first;
+        }
+        end_ += entries;
+        return end_ - entries;
+    }
+
+    std::int64_t end() const { return end_; }
+
+  private:
+    static constexpr std::size_t kWorthSharing = 1 << 12;
+
+    bool looks_up_;
+    std::int64_t end_ = 0;
+    std::unordered_map<std::uintptr_t, std::pair<std::int64_t, std::int64_t>> known_;
+};
 
 }  // namespace
 
@@ -143,18 +172,21 @@ Packed Packed::arrange(const Reduction& reduced, const std::vector<std::int32_t>
 
     out.forward_at.assign(n + 1, 0);
     out.backward_at.assign(n + 1, 0);
-    std::int64_t table_size = 0, message_size = 0;
+    TablePlaces tables(items.size());
+    std::int64_t message_size = 0;
     for (const Item& x : items) {
         ++out.forward_at[x.source + 1];
         ++out.backward_at[x.target + 1];
         out.source.push_back(x.source);
         out.target.push_back(x.target);
         out.pair.push_back(x.pair);
-        out.table_at.push_back(table_size);
+        const Pair& p = reduced.pairs()[static_cast<std::size_t>(x.pair)];
+        out.table_at.push_back(
+            tables.of(p, p.low == order[x.source], std::int64_t{out.labels[x.source]} * out.labels[x.target]));
         out.message_at.push_back(message_size);
-        table_size += std::int64_t{out.labels[x.source]} * out.labels[x.target];
         message_size += std::max(out.width[x.source], out.width[x.target]);
     }
+    out.table_size = tables.end();
     std::partial_sum(out.forward_at.begin(), out.forward_at.end(), out.forward_at.begin());
     std::partial_sum(out.backward_at.begin(), out.backward_at.end(), out.backward_at.begin());
     out.backward.resize(items.size());
@@ -171,16 +203,17 @@ Packed Packed::arrange(const Reduction& reduced, const std::vector<std::int32_t>
 void Packed::load(const Reduction& reduced) {
     const std::int64_t last = n_edges() - 1;
     if (last < 0) return;
-    const std::int32_t rows = labels[source[last]], columns = labels[target[last]];
-    const std::int64_t table_size = table_at[last] + std::int64_t{rows} * columns;
     const std::int64_t message_size = message_at[last] + std::max(width[source[last]], width[target[last]]);
     tables = Buffer(table_size + kLanes);
     std::fill_n(tables.data() + table_size, kLanes, 0.0);
     messages = Buffer(message_size);
     std::fill_n(messages.data(), message_size, 0.0);
+    std::int64_t filled = 0;  // tables are numbered by the first edge that has them
     for (std::int64_t e = 0; e <= last; ++e) {
+        if (table_at[e] < filled) continue;
         const Pair& p = reduced.pairs()[static_cast<std::size_t>(pair[e])];
         copy_table(p, p.low == node[source[e]], labels[source[e]], labels[target[e]], tables.data() + table_at[e]);
+        filled = table_at[e] + std::int64_t{labels[source[e]]} * labels[target[e]];
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
+#include <utility>
 
 #include "gapcut/kernels.hpp"
 
@@ -30,26 +32,44 @@ void add_columns(const double* x, const double* a, std::int64_t rows, std::int64
     }
 }
 
+// The least entry of an edge's table, and the finite range above it.
+std::pair<double, double> table_range(const Packed& p, std::int64_t e) {
+    const double* t = p.tables.data() + p.table_at[e];
+    double low = kInfinity, high = -kInfinity;
+    for (std::int64_t i = 0; i < entries(p, e); ++i) {
+        low = std::min(low, t[i]);
+        if (t[i] < kInfinity) high = std::max(high, t[i]);
+    }
+    return {low, low < kInfinity ? high - low : 0.0};
+}
+
 }  // namespace
 
 SoftSweep::SoftSweep(Packed& packed, std::int64_t first, std::int64_t last)
     : packed_(packed), first_edge_(packed.forward_at[first]), end_edge_(packed.forward_at[last]),
       table_base_(packed.table_at[first_edge_]) {
-    const std::int64_t end = end_edge_, last_edge = end - 1;
-    weights_.resize(packed.table_at[last_edge] + entries(packed, last_edge) - table_base_);
+    const std::int64_t end = end_edge_;
+    std::int64_t table_end = 0, sum_of_entries = 0;  // the component's tables lie between, whether shared or not
+    for (std::int64_t e = first_edge_; e < end; ++e) {
+        table_base_ = std::min(table_base_, packed.table_at[e]);
+        table_end = std::max(table_end, packed.table_at[e] + entries(packed, e));
+        sum_of_entries += entries(packed, e);
+    }
+    weights_.resize(table_end - table_base_);
     least_.resize(end - first_edge_);
+    owns_.resize(end - first_edge_, 0);
     for (auto* v : {&own_, &sent_, &part_, &out_}) v->resize(packed.widest);
     std::size_t size = 0;
+    std::unordered_map<std::int64_t, std::pair<double, double>> seen;  // least entry and range of the tables, by place
+    const bool shares = table_end - table_base_ < sum_of_entries;
     for (std::int64_t e = first_edge_; e < end; ++e) {
-        const double* t = packed.tables.data() + packed.table_at[e];
-        double low = kInfinity, high = -kInfinity;
-        for (std::int64_t i = 0; i < entries(packed, e); ++i) {
-            low = std::min(low, t[i]);
-            if (t[i] < kInfinity) high = std::max(high, t[i]);
-        }
+        const auto known = shares ? seen.find(packed.table_at[e]) : seen.end();
+        owns_[e - first_edge_] = known == seen.end();
+        const auto [low, range] = known == seen.end() ? table_range(packed, e) : known->second;
+        if (shares && known == seen.end()) seen.emplace(packed.table_at[e], std::pair(low, range));
         least_[e - first_edge_] = low;
         size += packed.labels[packed.target[e]];
-        if (low < kInfinity) scale_ += (high - low) / static_cast<double>(end - first_edge_);
+        scale_ += range / static_cast<double>(end - first_edge_);
     }
     previous_.resize(size);
 }
@@ -57,6 +77,7 @@ SoftSweep::SoftSweep(Packed& packed, std::int64_t first, std::int64_t last)
 void SoftSweep::set_temperature(double t, std::int64_t from, std::int64_t to) {
     t_ = t;
     for (std::int64_t e = packed_.forward_at[from]; e < packed_.forward_at[to]; ++e) {
+        if (!owns_[e - first_edge_]) continue;
         const double* table = packed_.tables.data() + packed_.table_at[e];
         double* weight = weights_.data() + (packed_.table_at[e] - table_base_);
         const double low = least_[e - first_edge_];

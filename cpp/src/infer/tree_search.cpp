@@ -15,6 +15,8 @@ constexpr double kEntriesOfWhole = 1 << 22;   // forests of the whole graph are 
 constexpr int kWholeInVain = 6;               // until so many in a row do not help
 constexpr std::int64_t kLargestWindow = 200;  // nodes
 constexpr int kForestsOfWindow = 4;
+constexpr std::int64_t kFirstCycle = 100;
+constexpr double kHighestTemperature = 0.2;  // of the mean range of the tables
 
 class Search {
   public:
@@ -66,11 +68,13 @@ class Search {
             links_[next[pairs[p].high]++] = {pairs[p].low, static_cast<std::int64_t>(p)};
             const std::int32_t rows = reduced_.n_labels(pairs[p].low), columns = reduced_.n_labels(pairs[p].high);
             entries_ += static_cast<double>(rows) * columns;
-            double most = 0.0;
+            double most = 0.0, least = kInfinity;
             for (std::int32_t k = 0; k < rows; ++k)
                 for (std::int32_t l = 0; l < columns; ++l)
-                    if (const double x = pairs[p].at(true, k, l); x < kInfinity) most = std::max(most, std::abs(x));
+                    if (const double x = pairs[p].at(true, k, l); x < kInfinity)
+                        most = std::max(most, std::abs(x)), least = std::min(least, x);
             total += most;
+            if (least < kInfinity) scale_ += std::min(most - least, 2.0 * most) / static_cast<double>(pairs.size());
         }
         for (const std::int32_t u : reduced_.core()) {
             double most = 0.0;
@@ -238,24 +242,51 @@ class Search {
         }
     }
 
+    // Cycles of growing length. The first only goes down; the others also go up, less and less, from the best labeling
+    // so far (simulated annealing over windows), and count if they end lower.
     void windows(TreeSearchResult& out) {
-        const std::int64_t most = std::min<std::int64_t>(kLargestWindow, std::ssize(reduced_.core()));
-        while (!stops()) {
-            choose_window(1 + below(most));
-            const double before = energy_of(window_);
-            kept_.clear();
-            for (const std::int32_t u : window_) kept_.push_back(labels_[u]);
-            const std::int64_t kicked = below(std::ssize(window_) / 2 + 2);
-            for (std::int64_t i = 0; i < std::min(kicked, std::ssize(window_)); ++i)
-                labels_[window_[i]] = static_cast<std::int32_t>(below(reduced_.n_labels(window_[i])));
-            for (int i = 0; i < kForestsOfWindow; ++i) optimise(window_);
-            const double after = energy_of(window_);
-            ++out.moves, out.improvements += after < before;
-            if (after > before)
-                for (std::size_t i = 0; i < window_.size(); ++i) labels_[window_[i]] = kept_[i];
-            for (const std::int32_t u : window_) window_of_[u] = 0;
+        const auto n = std::ssize(reduced_.core());
+        double best = 0.0, now = 0.0;  // relative to the energy at the beginning
+        std::vector<std::int32_t> best_labels = labels_;
+        std::int64_t length = kFirstCycle + n / kLargestWindow;
+        for (int cycle = 0; !stops(); ++cycle) {
+            const double highest = cycle == 0 ? 0.0 : kHighestTemperature * scale_ * (1.0 - cycle % 3 / 4.0);
+            for (std::int64_t i = 0; i < length && !stops(); ++i) {
+                now += window(highest * (1.0 - static_cast<double>(i) / static_cast<double>(length)), out);
+                if (stopped_ || read_ >= settings_.most_entries) break;
+            }
+            if (now < best) {
+                best = now;
+                best_labels = labels_;
+            } else {
+                labels_ = best_labels;
+                now = best;
+            }
+            length += length / 2;
         }
     }
+
+    // Random labels in the middle of a window, then forests; returns the change of the energy, 0 if it was taken back.
+    double window(double temperature, TreeSearchResult& out) {
+        choose_window(1 + below(std::min<std::int64_t>(kLargestWindow, std::ssize(reduced_.core()))));
+        const double before = energy_of(window_);
+        kept_.clear();
+        for (const std::int32_t u : window_) kept_.push_back(labels_[u]);
+        const std::int64_t kicked = std::min(below(std::ssize(window_) / 2 + 2), std::ssize(window_));
+        for (std::int64_t i = 0; i < kicked; ++i)
+            labels_[window_[i]] = static_cast<std::int32_t>(below(reduced_.n_labels(window_[i])));
+        for (int i = 0; i < kForestsOfWindow; ++i) optimise(window_);
+        double change = energy_of(window_) - before;
+        ++out.moves, out.improvements += change < 0.0;
+        if (change > 0.0 && !(temperature > 0.0 && change < -temperature * std::log(uniform()))) {
+            for (std::size_t i = 0; i < window_.size(); ++i) labels_[window_[i]] = kept_[i];
+            change = 0.0;
+        }
+        for (const std::int32_t u : window_) window_of_[u] = 0;
+        return change;
+    }
+
+    double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; }
 
     const EnergyView& energy_;
     Reduction reduced_;
@@ -268,7 +299,7 @@ class Search {
     std::vector<char> inside_, window_of_;
     std::vector<std::pair<std::int32_t, std::int64_t>> front_;
     std::vector<double> costs_;
-    double forbidden_ = 1.0, entries_ = 0.0, read_ = 0.0, next_test_ = 0.0;
+    double forbidden_ = 1.0, scale_ = 0.0, entries_ = 0.0, read_ = 0.0, next_test_ = 0.0;
     bool stopped_ = false;
 };
 

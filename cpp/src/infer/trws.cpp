@@ -104,14 +104,16 @@ class Solver {
     // Sum of the minima of all terms: the bound of a component that had no time for a half-sweep.
     double independent_minima(const Run& run) const {
         LowerSum bound;
+        const double* seen = nullptr;  // edges that follow each other often share a table
+        double least = kInfinity;
         for (std::int64_t i = run.first; i < run.last; ++i) {
             const double* unary = packed_.unary.data() + packed_.unary_at[i];
             bound.add(*std::min_element(unary, unary + packed_.labels[i]));
             for (std::int64_t e = packed_.forward_at[i]; e < packed_.forward_at[i + 1]; ++e) {
-                double least = kInfinity;
-                for (std::int32_t k = 0; k < packed_.labels[i]; ++k)
-                    for (std::int32_t l = 0; l < packed_.labels[packed_.target[e]]; ++l)
-                        least = std::min(least, packed_.entry(reduced_, e, k, l));
+                const Pair& p = reduced_.pairs()[static_cast<std::size_t>(packed_.pair[e])];
+                const std::int64_t size = std::int64_t{reduced_.n_labels(p.low)} * reduced_.n_labels(p.high);
+                if (p.table != seen) least = *std::min_element(p.table, p.table + size);
+                seen = p.table;
                 bound.add(least);
             }
         }

@@ -79,6 +79,13 @@ class Energy:
         energy._native = energy._bind()
         return energy
 
+    @classmethod
+    def checked(cls, *arrays: Any) -> Energy:
+        """The same; ``ValueError`` if the entries are too large. They are finite or +inf."""
+        energy = cls.of_arrays(*arrays)
+        energy._check_sum()
+        return energy
+
     def with_entries(self, unary: FloatArray, tables: FloatArray, cliques: FloatArray) -> Energy:
         """The same nodes, edges and cliques with other entries, in the places where these are kept here."""
         packed = dataclasses.replace(self._cliques, tables=cliques)
@@ -250,7 +257,7 @@ class Energy:
 
     def energy(self, labels: ArrayLike) -> float:
         """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
-        return math.fsum(self.terms(labels))
+        return math.fsum(self.terms(labels).tolist())
 
     def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | None = None) -> Energy:
         """The energy of these nodes (ascending), and of these edges and cliques, which must join them; nodes

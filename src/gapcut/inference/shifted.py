@@ -44,7 +44,7 @@ def shifted(energy: Energy, upper: float) -> Shifted | None:
     low = np.repeat(least, sizes)
     above = np.maximum(np.nextafter(entries - low, -np.inf), 0.0)
     above[entries == low] = 0.0
-    above[above > room] = np.inf
+    above[(above > room) | np.isinf(entries)] = np.inf
     return Shifted(at, above, offset)
 
 

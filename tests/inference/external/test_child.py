@@ -31,12 +31,12 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_answer_comes_back_without_the_noise(tasks: Path) -> None:
-    assert run_child("echo", {"x": [1, 2]}, None) == {"got": [1, 2]}
+    assert run_child("echo", {"x": [1, 2]}, None).answer == {"got": [1, 2]}
 
 
 def test_child_is_killed_in_time(tasks: Path) -> None:
     begin = time.perf_counter()
-    assert run_child("sleep", {}, 0.3) is None
+    assert run_child("sleep", {}, 0.3).answer is None
     assert time.perf_counter() - begin < 2.0
 
 

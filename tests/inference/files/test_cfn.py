@@ -69,7 +69,7 @@ def test_cfn_maximisation_is_minimisation_of_the_negative(tmp_path):
         ('"last" }', '"lost" }', 7, "'lost' do not exist"),
         ('"last" }', '"again" }', 7, "do not exist"),
         ('"last" }', '"fa" }', 7, "label counts"),
-        ('"costs": [10]', '"type": "salldiff", "params": []', 9, "'salldiff' is not supported"),
+        ('"costs": [10]', '"type": "sregular", "params": []', 9, "'sregular' is not supported"),
         ('"costs": [10]', '"price": [10]', 9, "neither costs nor a type"),
         ("} } }", "} } } }", 9, "closes nothing"),
         ("} } }", "} }", 1, "never closed"),

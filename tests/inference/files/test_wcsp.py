@@ -42,7 +42,7 @@ def test_wcsp_defaults_shared_functions_and_comparators(tmp_path):
     ("text", "line", "message"),
     [
         ("p 2 2 1 9\n2 2\n2 0 1 -1 salldiff var 1", 3, "'salldiff' is not supported"),
-        ("p 2 2 1 9\n2 -2\n", 2, "interval variable"),
+        ("p 2 2 1 9\n2 -2\n", 2, "variable 1 is an interval"),
         ("p 2 2 1 9\n2 0\n", 2, "domain size is 0"),
         ("p 1 2 1 9\n2\n1 0 0 1\n2 5", 4, "label 2 does not exist"),
         ("p 1 2 1 9\n2\n1 0 0 1\n1 -5", 4, "negative"),

@@ -45,7 +45,8 @@ struct Packed {
     std::vector<std::int32_t> backward;              // edges to earlier nodes
     std::vector<std::int32_t> source, target;        // (m,)
     std::vector<std::int64_t> pair;                  // (m,) of the reduction
-    std::vector<std::int64_t> table_at, message_at;  // (m,)
+    std::vector<std::int64_t> table_at, message_at;  // (m,); edges may share tables
+    std::int64_t table_size = 0;                     // entries of all tables
     std::vector<double> chain_weight;                // (n,) 1 / max(earlier, later edges), never above
     Buffer unary, tables, messages, chosen;          // chosen: costs of the labels already chosen, shaped as unary
     std::int32_t widest = 0;

@@ -54,6 +54,7 @@ class SoftSweep {
     double t_ = 1.0, scale_ = 0.0, value_ = 0.0;
     bool infeasible_ = false;
     std::vector<double> previous_;         // messages to later nodes, one edge after the other
+    std::vector<char> owns_;               // whether an edge is the first one with its table
     std::vector<double> weights_, least_;  // exp(-(table - its least) / t) of every entry; the least of every edge
     std::vector<double> own_, sent_, part_, out_;
 };

@@ -1,8 +1,8 @@
 // Local search with moves over many nodes: all labels of an induced forest are chosen anew, exactly, by dynamic
 // programming, while the other nodes keep theirs (Hamze and de Freitas, From fields to trees, UAI 2004, sample such
 // trees; Selby, Efficient subgraph-based sampling of Ising-type models with frustration, 2014, optimises over them).
-// Where forests of the whole graph no longer help, small windows get random labels in their middle, are optimised by
-// forests, and go back if they end higher than before: an iterated local search.
+// Where forests of the whole graph no longer help, small windows get random labels in their middle and are optimised by
+// forests; what ends higher than before is taken back, or kept with the probability of simulated annealing.
 #pragma once
 
 #include <cstdint>

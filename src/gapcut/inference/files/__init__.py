@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from types import MappingProxyType
 from gapcut.files import write_atomically
 from gapcut.inference.energy import Energy
 from gapcut.inference.files import cfn, opengm, uai, wcsp
+from gapcut.inference.files.contents import contents
 from gapcut.inference.files.errors import EnergyFileError
 from gapcut.inference.files.evidence import observe
 from gapcut.inference.files.evidence import read as read_evidence
@@ -35,21 +36,21 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".hdf5": Format(opengm.read, opengm.write),
     }
 )
-"""Formats by the end of a file's name; ``.gz`` may follow."""
+"""Formats by the end of a file's name; ``.gz`` or ``.xz`` may follow."""
 
 
 def read_energy(path: str | os.PathLike[str], evidence: str | os.PathLike[str] | None = None) -> Energy:
-    """Read an energy: ``.uai``, ``.wcsp``, ``.cfn`` or OpenGM's ``.h5``, each also with ``.gz``.
+    """Read an energy: ``.uai``, ``.wcsp``, ``.cfn`` or OpenGM's ``.h5``, each also with ``.gz`` or ``.xz``.
 
     ``evidence``: a UAI evidence file; all other labels of the nodes it names are forbidden. Nodes and
     labels are numbered as in the file. Raises ``EnergyFileError`` (a ``ValueError``) with path and line for
     what is wrong in the file, ``OSError`` if it cannot be opened.
     """
     path = Path(path)
-    energy = _format(path).read(_contents(path), path)
+    energy = _format(path).read(contents(path), path)
     if evidence is None:
         return energy
-    known = read_evidence(_contents(Path(evidence)), Path(evidence), energy)
+    known = read_evidence(contents(Path(evidence)), Path(evidence), energy)
     return observe(energy, known)
 
 
@@ -64,25 +65,17 @@ def write_energy(energy: Energy, path: str | os.PathLike[str]) -> None:
     data = _format(path).write(energy, path)
     if path.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
+    elif path.suffix.lower() == ".xz":
+        data = lzma.compress(data)
     write_atomically(path, lambda file: file.write(data))
 
 
 def _format(path: Path) -> Format:
-    name = path.name.lower().removesuffix(".gz")
+    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
     for end, form in FORMATS.items():
         if name.endswith(end):
             return form
     raise EnergyFileError(path, f"unknown kind of file: its name must end with one of {', '.join(FORMATS)}")
-
-
-def _contents(path: Path) -> bytes:
-    data = path.read_bytes()
-    if path.suffix.lower() != ".gz":
-        return data
-    try:
-        return gzip.decompress(data)
-    except (EOFError, OSError, zlib.error) as error:
-        raise EnergyFileError(path, f"not a complete gzip file: {error}") from None
 
 
 __all__ = ["FORMATS", "EnergyFileError", "Format", "read_energy", "write_energy"]

@@ -1,7 +1,7 @@
 """CFN files of toulbar2, plain or gzipped: named variables, decimal costs, minimised or maximised.
 
 A problem that is maximised becomes the energy ``-cost``. Entries that alone reach the bound of ``mustbe``
-forbid (``FactorGraph.forbid_from``); otherwise the bound is not a term, labelings beyond it are allowed.
+forbid (``FlatFactors.forbid_from``); otherwise the bound is not a term, labelings beyond it are allowed.
 Names of variables and labels are not kept: nodes and labels are numbered in the order of the file. The
 global cost function ``max`` and the five comparators are read as tables; others are refused.
 """
@@ -16,9 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from gapcut.inference.energy import Energy
+from gapcut.inference.files.differences import DIFFERENCES, Differences
+from gapcut.inference.files.errors import BadFactor, EnergyFileError
 from gapcut.inference.files.factors import FactorGraph, factors_of
 from gapcut.inference.files.intension import COMPARATORS, comparison, maximum, unsupported
 from gapcut.inference.files.relaxed_json import Document, Group, Item
+from gapcut.inference.files.strict_cfn import read_strict
 from gapcut.inference.files.tokens import as_integer, as_number
 from gapcut.typing import FloatArray
 
@@ -47,19 +50,27 @@ class _Function:
 
 def read(data: bytes, path: Path) -> Energy:
     """The energy of a CFN file; ``EnergyFileError`` with the line if it is none."""
-    document = Document(data.decode("utf-8", errors="replace"), path)
+    text = data.decode("utf-8", errors="replace")
+    plain = read_strict(text)
+    if plain is not None:
+        try:
+            return plain.energy()
+        except BadFactor as error:
+            raise EnergyFileError(path, str(error)) from None
+    document = Document(text, path)
     problem, variables, functions = _sections(document)
     sign, bound = _objective(document, problem)
     names = _variables(document, variables)
     with document.blame(variables):
         graph = FactorGraph(names.counts)
-    read_functions = _functions(document, functions, names, graph)
+    read_functions = _functions(document, functions, names, graph, sign * bound)
     by_name = dict(read_functions)
+    signed: dict[int, FloatArray] = {}
     for _, function in read_functions:
-        graph.add(function.scope, sign * _table(document, function, by_name))
-    graph.forbid_from(sign * bound)
+        table = _table(document, function, by_name)
+        graph.add(function.scope, signed.setdefault(id(table), sign * table if sign < 0 else table))
     with document.blame(functions):
-        return graph.energy()
+        return graph.energy(sign * bound)
 
 
 def _sections(document: Document) -> tuple[Group, Group, Group]:
@@ -122,7 +133,8 @@ def _add_domain(document: Document, domain: Item, found: _Variables) -> None:
         count = document.integer(domain, "a domain size or a list of labels")
         if count < 0:
             raise document.fail(
-                f"domain size {count} means an interval variable, which is not supported", domain
+                f"variable {len(found.counts)} is an interval (domain size {count}), which is not supported",
+                domain,
             )
     if count == 0:
         raise document.fail("a domain is empty, expected at least one label", domain)
@@ -131,17 +143,50 @@ def _add_domain(document: Document, domain: Item, found: _Variables) -> None:
 
 
 def _functions(
-    document: Document, group: Group, names: _Variables, graph: FactorGraph
+    document: Document, group: Group, names: _Variables, graph: FactorGraph, bound: float
 ) -> list[tuple[str, _Function]]:
     found: list[tuple[str, _Function]] = []
     name = ""
     for item in group.items:
         if isinstance(item, Group):
-            found.append((name, _function(document, item, names, graph)))
+            function = None
+            if not _add_differences(document, _fields(document, item), names, graph, bound):
+                function = _function(document, item, names, graph)
+            if function is not None:
+                found.append((name, function))
             name = ""
         else:
             name = document.text(item)
     return found
+
+
+def _add_differences(
+    document: Document, fields: dict[str, Item], names: _Variables, graph: FactorGraph, bound: float
+) -> bool:
+    """Whether it is ``salldiff`` or ``sgcc``, which is added then. Their ``params`` are metric, cost and, of ``sgcc``,
+    bounds ``[[label least most] ...]``."""
+    where, params, scope = fields.get("type"), fields.get("params"), fields.get("scope")
+    kind = document.text(where) if isinstance(where, int) else ""
+    if kind not in DIFFERENCES or not isinstance(scope, Group):
+        return False
+    if not isinstance(params, Group):
+        raise document.fail(f"function {kind!r} has no params in brackets", where)
+    given = _fields(document, Group(params.at, params.items))
+    metric, cost, bounds = given.get("metric"), given.get("cost"), given.get("bounds")
+    if not isinstance(metric, int) or cost is None:
+        raise document.fail(f"{kind} takes a metric and a cost", params)
+    nodes = [_node(document, atom, names) for atom in document.flat(scope)]
+    price = document.number(cost, "the cost")
+    rule = Differences(kind, nodes, document.text(metric), price, bound)
+    if kind == "sgcc":
+        numbers = document.flat(bounds) if isinstance(bounds, Group) else []
+        if not numbers or len(numbers) % 3:
+            raise document.fail("bounds of sgcc are [label least most]", params)
+        cells = [document.integer(atom, "a bound") for atom in numbers]
+        rule.bounds = list(zip(cells[::3], cells[1::3], cells[2::3], strict=True))
+    with document.blame(where):
+        rule.add_to(graph)
+    return True
 
 
 def _function(document: Document, group: Group, names: _Variables, graph: FactorGraph) -> _Function:
@@ -149,8 +194,15 @@ def _function(document: Document, group: Group, names: _Variables, graph: Factor
     if "scope" not in fields or not isinstance(fields["scope"], Group):
         raise document.fail("a function has no scope in brackets", group)
     scope = [_node(document, atom, names) for atom in document.flat(fields["scope"])]
+    if isinstance(kind := fields.get("type"), int) and document.text(kind) not in (
+        *COMPARATORS,
+        "max",
+        "smaxdp",
+    ):
+        with document.blame(kind):
+            raise unsupported(document.text(kind)[:30])
     with document.blame(fields["scope"]):
-        shape = graph.shape(scope)
+        shape = graph.shape(scope, stored=isinstance(fields.get("costs"), int))
     if "type" in fields:
         return _Function(scope, shape, _intension(document, fields, scope, shape, names), "", group)
     costs = fields.get("costs")
@@ -238,8 +290,6 @@ def _intension(
     where, params = fields["type"], fields.get("params")
     kind = document.text(where) if isinstance(where, int) else "?"
     with document.blame(where):
-        if kind not in (*COMPARATORS, "max", "smaxdp"):
-            raise unsupported(kind[:30])
         if not isinstance(params, Group):
             raise document.fail(f"function {kind!r} has no params in brackets", where)
         if kind in COMPARATORS:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gapcut.inference.energy import Energy
 from gapcut.inference.files.errors import BadFactor
+from gapcut.inference.files.flat import FlatFactors
 from gapcut.typing import FloatArray
 
 MOST_ENTRIES = 2**27
@@ -39,8 +40,9 @@ class FactorGraph:
                 raise BadFactor(f"node {u} has {count} labels, expected at least 1")
         self._take(sum(self.n_labels), "the nodes")
 
-    def shape(self, scope: Sequence[int]) -> tuple[int, ...]:
-        """Shape of a table over ``scope``; to be asked before a table is made, since it keeps count of memory."""
+    def shape(self, scope: Sequence[int], stored: bool = False) -> tuple[int, ...]:
+        """Shape of a table over ``scope``; to be asked before a table is made, since it keeps count of memory; not of
+        tables that are ``stored`` already."""
         for u in scope:
             if not 0 <= u < len(self.n_labels):
                 last = len(self.n_labels) - 1
@@ -53,7 +55,8 @@ class FactorGraph:
                 f"{MOST_NODES_OF_A_TABLE}"
             )
         shape = tuple(self.n_labels[u] for u in scope)
-        self._take(math.prod(shape), f"the table over nodes {', '.join(map(str, scope))}")
+        if not stored:
+            self._take(math.prod(shape), f"the table over nodes {', '.join(map(str, scope))}")
         return shape
 
     def add(self, scope: Sequence[int], table: FloatArray) -> None:
@@ -67,37 +70,25 @@ class FactorGraph:
                 f"with {what} the tables hold more than {MOST_ENTRIES:,} entries, too many to read"
             )
 
-    def forbid_from(self, bound: float) -> None:
-        """Replace entries by +inf that alone make every labeling cost ``bound`` or more.
+    def flat(self) -> FlatFactors:
+        """All factors in flat arrays; a table that was added many times is stored once."""
+        _, first, which = np.unique(
+            [id(f.table) for f in self.factors], return_index=True, return_inverse=True
+        )
+        tables = [self.factors[i].table for i in first.tolist()]
+        sizes = np.array([table.size for table in tables], dtype=np.int64)
+        orders = np.array([len(f.scope) for f in self.factors], dtype=np.int64)
+        return FlatFactors(
+            np.array(self.n_labels, dtype=np.int64),
+            np.concatenate([[0], np.cumsum(orders)]),
+            np.array([u for f in self.factors for u in f.scope], dtype=np.int64),
+            (np.cumsum(sizes) - sizes)[which],
+            np.concatenate([table.ravel() for table in tables]) if tables else np.zeros(0),
+        )
 
-        Such an entry plus the least that all others can add, ``sum min(0, their minimum)``, reaches
-        ``bound``. Where all costs are >= 0 that is: entries >= bound.
-        """
-        least = [min(0.0, float(f.table.min())) if f.table.size else 0.0 for f in self.factors]
-        total = math.fsum(least)
-        for i, factor in enumerate(self.factors):
-            hard = factor.table + (total - least[i]) >= bound
-            if hard.any():
-                self.factors[i] = Factor(factor.scope, np.where(hard, np.inf, factor.table))
-
-    def energy(self) -> Energy:
-        """Constants go to node 0, terms of one node to its unaries; the rest in order, as edges and cliques."""
-        unaries = [np.zeros(count) for count in self.n_labels]
-        pairs = [f for f in self.factors if len(f.scope) == 2]
-        for factor in self.factors:
-            if len(factor.scope) == 1:
-                unaries[factor.scope[0]] += factor.table
-        constant = math.fsum(float(f.table) for f in self.factors if not f.scope)
-        if constant != 0.0:
-            if not unaries:
-                raise BadFactor(f"a constant {constant:g} without any node cannot be kept")
-            unaries[0] += constant
-        larger = [(f.scope, f.table) for f in self.factors if len(f.scope) > 2]
-        edges = np.array([f.scope for f in pairs], dtype=np.int64).reshape(-1, 2)
-        try:
-            return Energy(unaries, edges, [f.table for f in pairs], cliques=larger or None)
-        except ValueError as error:
-            raise BadFactor(str(error)) from None
+    def energy(self, forbidden_from: float = math.inf) -> Energy:
+        """See :class:`FlatFactors`."""
+        return self.flat().forbid_from(forbidden_from).energy()
 
 
 def factors_of(energy: Energy) -> Iterator[Factor]:

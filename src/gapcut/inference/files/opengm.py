@@ -20,6 +20,7 @@ import numpy as np
 
 from gapcut.extras import needed
 from gapcut.inference.energy import Energy
+from gapcut.inference.files.contents import MOST_BYTES, MOST_TIMES
 from gapcut.inference.files.errors import BadFactor, EnergyFileError
 from gapcut.inference.files.factors import MOST_ENTRIES, Factor, FactorGraph, factors_of
 from gapcut.typing import AnyArray, FloatArray
@@ -77,8 +78,14 @@ def _array(h5py: Any, group: Any, name: str, integers: bool = True) -> AnyArray:
     data = group.get(name)
     if not isinstance(data, h5py.Dataset) or len(data.shape) != 1:
         raise BadFactor(f"there is no one-dimensional data set {name!r} in {group.name}")
-    if data.shape[0] > MOST_ENTRIES:
-        raise BadFactor(f"{name} holds {data.shape[0]:,} entries, more than {MOST_ENTRIES:,}")
+    size, limit = (
+        data.shape[0] * data.dtype.itemsize,
+        max(MOST_BYTES, MOST_TIMES * data.id.get_storage_size()),
+    )
+    if data.shape[0] > MOST_ENTRIES or size > limit:
+        raise BadFactor(
+            f"{name} holds {data.shape[0]:,} entries, more than {min(MOST_ENTRIES, limit // 8):,}"
+        )
     if data.dtype.kind not in ("iu" if integers else "iuf"):
         raise BadFactor(f"{name} holds {data.dtype}, expected {'integers' if integers else 'numbers'}")
     array: AnyArray = data[...]
@@ -102,7 +109,7 @@ def _model(h5py: Any, group: Any) -> Energy:
         scope = factors.take(order)
         if kind >= len(types) or function >= len(types[kind]):
             raise BadFactor(f"factor {i} uses function {function} of type {kind}, which does not exist")
-        shape, table = graph.shape(scope), types[kind][function]
+        shape, table = graph.shape(scope, stored=True), types[kind][function]
         if table.shape != shape:
             raise BadFactor(f"factor {i} over label counts {shape} uses a function of shape {table.shape}")
         graph.add(scope, table)

@@ -84,6 +84,25 @@ class Tokens:
                 raise self.fail(f"expected {what}, a finite number, found {shorten(word)}", start + i)
         return values
 
+    def rest_as_integers(self) -> IntArray | None:
+        """All words not read yet, or None if one is no integer; nothing counts as read."""
+        words = self._words[self._at :]
+        try:
+            values = np.fromiter(map(int, words), dtype=np.int64, count=len(words))
+        except (ValueError, OverflowError):
+            return None
+        plain = "_" not in self._text and self._text.isascii()
+        return values if plain and np.abs(values).max(initial=0) < _LARGEST_INTEGER else None
+
+    def rest_as_numbers(self) -> FloatArray | None:
+        """All words not read yet as float64, or None if one is no number; nothing counts as read."""
+        words = self._words[self._at :]
+        try:
+            values = np.fromiter(map(float, words), dtype=np.float64, count=len(words))
+        except ValueError:
+            return None
+        return values if "_" not in self._text and self._text.isascii() else None
+
     def end(self, after: str) -> None:
         """Refuse words after the last one expected."""
         if self._at < len(self._words):

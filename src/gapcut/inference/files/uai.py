@@ -8,15 +8,18 @@ float64 are written with their exponent and read back in full.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
 
 from gapcut.inference.energy import Energy
-from gapcut.inference.files.factors import Factor, FactorGraph, factors_of
+from gapcut.inference.files.factors import MOST_NODES_OF_A_TABLE, Factor, FactorGraph, factors_of
+from gapcut.inference.files.flat import FlatFactors, scopes_are_good, table_sizes
 from gapcut.inference.files.tokens import Tokens
-from gapcut.typing import FloatArray
+from gapcut.inference.packing import spans
+from gapcut.typing import FloatArray, IntArray
 
 _DIGITS = Context(prec=25, Emax=10**17, Emin=-(10**17))
 _SAFE_EXPONENT = 690.0  # exp stays a normal float64
@@ -32,8 +35,13 @@ def read(data: bytes, path: Path) -> Energy:
     labels = tokens.integers(n_nodes, "the label count of each node", least=1)
     with tokens.blame():
         graph = FactorGraph(labels)
+    n_tables = tokens.integer("the number of tables")
+    plain = _all_tables(tokens, labels, n_tables)
+    if plain is not None:
+        with tokens.blame():
+            return plain.energy()
     shapes: list[tuple[list[int], tuple[int, ...]]] = []
-    for i in range(tokens.integer("the number of tables")):
+    for i in range(n_tables):
         order = tokens.integer(f"the number of nodes of table {i}")
         scope = tokens.integers(order, f"the nodes of table {i}")
         with tokens.blame():
@@ -48,6 +56,50 @@ def read(data: bytes, path: Path) -> Energy:
         return graph.energy()
 
 
+def _all_tables(tokens: Tokens, labels: list[int], n_tables: int) -> FlatFactors | None:
+    """All tables at once if nothing is wrong; None otherwise."""
+    values = tokens.rest_as_numbers()
+    if values is None or n_tables > len(values):
+        return None
+    words, at = values.tolist(), 0
+    starts, orders = [], []
+    for _ in range(n_tables):
+        if at >= len(words) or not (0 <= words[at] <= MOST_NODES_OF_A_TABLE and words[at] == int(words[at])):
+            return None
+        starts.append(at)
+        orders.append(int(words[at]))
+        at += orders[-1] + 1
+    begin, order = np.array(starts, dtype=np.int64), np.array(orders, dtype=np.int64)
+    scope_at, n_labels = np.concatenate([[0], np.cumsum(order)]), np.array(labels, dtype=np.int64)
+    places = spans(begin + 1, order)
+    if at > len(words) or not _are_integers(tokens, np.concatenate([begin, places])):
+        return None
+    members = values[places].astype(np.int64)
+    if not scopes_are_good(len(labels), scope_at, members) or order.max(initial=0) > 8:
+        return None
+    sizes = table_sizes(n_labels, scope_at, members)
+    heads = at + np.cumsum(sizes + 1) - sizes - 1
+    if (
+        at + (sizes + 1).sum() != len(words)
+        or (values[heads] != sizes).any()
+        or not _are_integers(tokens, heads)
+    ):
+        return None
+    first = tokens.at + 1
+    kept = spans(heads + 1, sizes)
+    weights = values[kept]
+    if (weights < 0.0).any() or np.isnan(weights).any():
+        return None
+    entries = _minus_logs(weights, lambda i: tokens.text(first + int(kept[i])))
+    return FlatFactors(n_labels, scope_at, members, np.cumsum(sizes) - sizes, entries)
+
+
+def _are_integers(tokens: Tokens, places: IntArray) -> bool:
+    """Whether the words in these places, counted from the next one, are written as integers."""
+    first = tokens.at + 1
+    return all(tokens.text(first + i).isdigit() for i in places.tolist())
+
+
 def _energies(tokens: Tokens, size: int, index: int) -> FloatArray:
     weights = tokens.numbers(size, f"a weight of table {index}", beyond=True)
     first = tokens.at - size + 1
@@ -57,15 +109,22 @@ def _energies(tokens: Tokens, size: int, index: int) -> FloatArray:
         raise tokens.fail(
             f"weight {weights[at]:g} of table {index} is negative, weights are >= 0", first + at
         )
-    energies = np.full(size, np.inf)
+    return _minus_logs(weights, lambda i: tokens.text(first + i))
+
+
+def _minus_logs(weights: FloatArray, word: Callable[[int], str]) -> FloatArray:
+    """Energies of weights >= 0; ``word``: how one is written, for those beyond the range of float64."""
+    energies = np.full(len(weights), np.inf)
     np.log(weights, out=energies, where=weights > 0.0)
     np.negative(energies, out=energies, where=weights > 0.0)
     for at in np.flatnonzero((weights < 1e-300) | (weights == np.inf)).tolist():  # zero, or out of range
-        energies[at] = _minus_log(tokens.text(first + at))
+        energies[at] = _minus_log(word(at))
     return energies + 0.0  # -0.0 becomes 0.0
 
 
 def _minus_log(word: str) -> float:
+    if word == "0":
+        return math.inf
     try:
         exact = Decimal(word)
     except InvalidOperation:  # an exponent beyond even the reach of Decimal

@@ -18,11 +18,13 @@ from gapcut.inference.methods.exact import has_toulbar2, toulbar2
 from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
-from gapcut.inference.methods.parts import Known, is_closed, polished, refine, share_of
+from gapcut.inference.methods.parts import Known, is_closed, polished, refine
 from gapcut.inference.methods.qpbo import qpbo
+from gapcut.inference.methods.shares import enough_time, share_of
 from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.solution import TOLERANCE, Found
+from gapcut.typing import Int32Array
 
 log = logging.getLogger(__name__)
 
@@ -39,15 +41,21 @@ SEARCHED_ENTRIES = 500_000
 TOULBAR2_SHARE = 0.5
 """Of the time left for one part; the integer program gets the rest."""
 
-MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.4, 0.6
+MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.3, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
+
+CLIQUE_SHARE = 0.85
+"""In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
+
+CHILD_START = 0.5
+"""Seconds: with less, a solver in a child process would hardly begin."""
 
 MOST_EXPANSIONS = 100
 """Rounds of expanding every label."""
 
-FOREST_WORK = 3e7
-"""Without a time limit: table entries that forests may read, times ``effort``."""
+FOREST_SHARE = 0.3
+"""Without a time limit: of the work that the method ``trees`` does by itself."""
 
 
 def auto(
@@ -68,14 +76,16 @@ def auto(
        installed (for half of the time left), else, or after it, by the integer program.
     4. With a time limit, forests again until it is reached.
 
-    Without a time limit, the searches end after ``effort`` times 3e7 table entries of forests, 2,000 backtracks or 50
+    Without a time limit, the searches end after ``effort`` times 0.3 of the work of ``trees``, 2,000 backtracks or 50
     tree nodes per component, and components of more than 500,000 table entries are not searched exactly; ``effort=0``
-    leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that are
-    known; the result is never worse.
+    leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that
+    are known; the result is never worse.
     """
     if not 0 <= effort < math.inf:
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
     given = None if start is None else energy.check_labels(start)
+    if not enough_time(energy, clock, MESSAGE_SHARE):
+        return _hurried(energy, given, clock)
     turn = Deadline(share_of(clock, MESSAGE_SHARE))
     found = trws(energy, turn, tolerance=tolerance)
     known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
@@ -95,8 +105,17 @@ def auto(
     known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
         return found
-    labels, _ = search(energy, clock, energy.check_labels(known.labels), math.inf, seed=1)
+    labels, _ = search(energy, clock, energy.check_labels(known.labels), effort, seed=1)
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
+
+
+def _hurried(energy: Energy, given: Int32Array | None, clock: Deadline) -> Found:
+    """Where message passing would take the time of all else: a labeling first, then what is left for it."""
+    labels, _ = improve(energy, clock, energy.native.unary_labels() if given is None else given)
+    known = Known.of(energy, labels, energy.independent_bound())
+    found = trws(energy, clock, start=labels)
+    known = known.better(energy, found.labels, found.bound)
+    return Found(known.labels, known.bound, not is_closed(energy, known))
 
 
 @dataclass(frozen=True)
@@ -118,7 +137,8 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
     """What seeks labelings only, each for a share of the time left."""
 
     def message(turn: Deadline) -> Known:
-        return polished(energy, known, bp(energy, turn, max_sweeps=50, patience=5).labels, turn)[0]
+        settings = {"max_sweeps": 50, "patience": 5} if pairs and known.value < np.inf else {}
+        return polished(energy, known, bp(energy, turn, **settings).labels, turn)[0]
 
     def local(turn: Deadline) -> Known:
         return polished(energy, known, energy.native.unary_labels(), turn)[0]
@@ -133,17 +153,16 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
         return known.better(energy, found.labels, found.bound)
 
     def forests(turn: Deadline) -> Known:
-        work = effort * FOREST_WORK if turn.left is None else math.inf
-        labels, _ = search(energy, turn, energy.check_labels(known.labels), work)
+        labels, _ = search(energy, turn, energy.check_labels(known.labels), FOREST_SHARE * effort)
         return known.better(energy, labels, -np.inf)
 
     pairs = not energy.n_cliques
     binary = pairs and energy.n_labels.max() <= 2
-    for step, fits in ((local, True), (fused, pairs), (message, True), (improving, binary), (forests, pairs)):
+    for step, fits in ((local, True), (forests, pairs), (fused, pairs), (message, True), (improving, binary)):
         if clock.left == 0.0 or is_closed(energy, known):
             break
         if fits:
-            known = step(Deadline(share_of(clock, LABELING_SHARE)))
+            known = step(Deadline(share_of(clock, LABELING_SHARE if pairs else CLIQUE_SHARE)))
     return known
 
 
@@ -156,6 +175,8 @@ def _search(energy: Energy, known: Known, clock: Deadline, limits: _Limits | Non
     if limits is not None and (limits.nodes < 1 or entries > SEARCHED_ENTRIES):
         return known, False
     stopped = False
+    if clock.left is not None and clock.left < CHILD_START:
+        return known, True
     if has_toulbar2():
         share = TOULBAR2_SHARE if entries <= MOST_ENTRIES else 1.0
         turn = Deadline(share_of(clock, share))

@@ -12,6 +12,7 @@ import numpy as np
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.shares import enough_time, share_of
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.solution import Found, closed
@@ -19,9 +20,6 @@ from gapcut.typing import Int32Array, IntArray
 
 FIRST_SHARE = 0.4
 """Of the time left, for message passing on the whole energy, and again on its parts."""
-
-SECONDS_PER_TERM, SECONDS_PER_CLIQUE, SECONDS_PER_ENTRY = 5e-5, 2e-4, 1e-7
-"""Roughly what reducing an energy, or handing it to another solver, costs; not begun when less time is left."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +82,6 @@ def refine(energy: Energy, known: Known, clock: Deadline, heavy: Heavy, reduce: 
     labels = reduced.labels([part.labels for part in parts])
     known = known.better(energy, labels, reduced.bound([part.bound for part in parts]))
     return Found(known.labels, known.bound, out_of_time)
-
-
-def share_of(clock: Deadline, share: float) -> float | None:
-    """That part of the seconds left."""
-    return None if clock.left is None else share * clock.left
-
-
-def enough_time(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
-    """Whether, in this share of the time left, it is worth while to begin with something that copies the energy."""
-    needed = SECONDS_PER_TERM * (energy.n_nodes + energy.n_edges) + SECONDS_PER_ENTRY * energy.n_entries()
-    needed += SECONDS_PER_CLIQUE * energy.n_cliques
-    return clock.left is None or share * clock.left > needed
 
 
 def is_closed(energy: Energy, known: Known) -> bool:

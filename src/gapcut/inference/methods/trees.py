@@ -13,9 +13,9 @@ from gapcut.inference.persistency import refuse_cliques
 from gapcut.inference.solution import Found
 from gapcut.typing import Int32Array
 
-WORK = 1e8
-"""Table entries that are read without a time limit, times ``effort``: a count, so that results are the same on any
-machine."""
+WORK, WORK_PER_ENTRY = 1e8, 5e3
+"""Without a time limit: table entries that are read, the smaller of both (of an entry of the energy), times ``effort``.
+A count, so that results are the same on any machine."""
 
 
 def trees(
@@ -25,8 +25,8 @@ def trees(
     anew, exactly, given all others (Hamze and de Freitas 2004; Selby 2014), again and again; then the same in small
     windows, after random labels in their middle, kept unless the energy rises.
 
-    With a time limit it goes on until then, else for ``effort`` times 10^8 table entries. The bound is the sum of all
-    terms' minima.
+    With a time limit it goes on until then, else until it has read ``effort`` times 5,000 times what the tables hold,
+    or 10^8 entries. The bound is the sum of all terms' minima.
     """
     refuse_cliques(energy, "method 'trees'")
     if not 0 <= effort < math.inf:
@@ -41,8 +41,11 @@ def trees(
 
 
 def search(
-    energy: Energy, clock: Deadline, labels: Int32Array, work: float, seed: int = 0
+    energy: Energy, clock: Deadline, labels: Int32Array, effort: float, seed: int = 0
 ) -> tuple[Int32Array, bool]:
-    """Labels after the search, and whether time ran out before ``work`` table entries were read."""
+    """Labels after the search, and whether the time limit ended it."""
+    work = math.inf
+    if clock.left is None:
+        work = effort * min(WORK, WORK_PER_ENTRY * (energy.n_entries() + energy.n_nodes))
     found, _, _, stopped = _core.tree_search(energy.native, labels, seed, work, clock.left)
     return found, stopped

@@ -14,6 +14,7 @@ import numpy as np
 from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
+from gapcut.inference.methods.shares import enough_time
 from gapcut.inference.solution import TOLERANCE, Found
 
 
@@ -47,6 +48,9 @@ def trws(
             raise ValueError(f"{name} must be a finite number >= 0, got {value}")
     given = None if start is None else energy.check_labels(start)
     settings = (max_sweeps, tolerance, patience, least_progress, order)
+    if not enough_time(energy, clock):
+        labels = energy.native.unary_labels() if given is None else given
+        return Found(labels, energy.independent_bound(), True)
     if energy.n_cliques:
         result = _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
     else:

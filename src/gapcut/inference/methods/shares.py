@@ -1,0 +1,22 @@
+"""Shares of the time left, and whether they are worth beginning with."""
+
+from __future__ import annotations
+
+from gapcut.engines import Deadline
+from gapcut.inference.energy import Energy
+
+SECONDS_PER_TERM, SECONDS_PER_CLIQUE, SECONDS_PER_ENTRY = 5e-7, 2e-5, 2e-8
+"""Roughly what arranging or reducing an energy costs; not begun when less time is left. Entries that edges share count
+once."""
+
+
+def share_of(clock: Deadline, share: float) -> float | None:
+    """That part of the seconds left."""
+    return None if clock.left is None else share * clock.left
+
+
+def enough_time(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
+    """Whether, in this share of the time left, it is worth while to begin with something that copies the energy."""
+    needed = SECONDS_PER_TERM * (energy.n_nodes + energy.n_edges) + SECONDS_PER_CLIQUE * energy.n_cliques
+    needed += SECONDS_PER_ENTRY * (len(energy.unaries()) + len(energy.tables()) + len(energy.cliques.tables))
+    return clock.left is None or share * clock.left > needed
