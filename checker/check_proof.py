@@ -116,7 +116,7 @@ def upper_end(p, proof):
     |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
         s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
     K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
-    x = np.zeros(0) if p.binary else fits(proof, "exponents", np.int16, p.M, 2).astype(int)
+    x = np.zeros(0) if p.binary else fits(proof, "exponents", np.int8, p.M, 2).astype(int)
     kd = max(0, -int(x.min(initial=0)))
     unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
     A = np.zeros((p.N, K), dtype=object) + product(p.Xp, Up) * (unit >> (p.kx + ku))
@@ -230,18 +230,19 @@ def main(arguments):
     if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--raw"]):
         print(__doc__.splitlines()[0])
         return 2
+    sys.set_int_max_str_digits(0)  # both ends are printed, however long
     try:
         proof, graphs = (dict(np.load(path, allow_pickle=False)) for path in arguments[:2])
         digest = hashlib.sha256(np.fromfile(arguments[1], np.uint8)).hexdigest()
         need(digest == json.loads(str(proof["header"]))["graphs_sha256"], "the proof is about other graphs")
         lower, upper = verify(proof, graphs)
+        notes = [__import__("compare_raw").report(proof, graphs, arguments[3])] if arguments[2:] else []
     except Exception as error:  # whatever is wrong with the files: nothing is shown
         print(f"REFUSED: {error if isinstance(error, Refused) else f'{type(error).__name__}: {error}'}")
         return 1
     print(f"lower end: exactly {lower}\nupper end: exactly {upper}")
-    print(f"VERIFIED: {decimal(lower, False)} <= optimum <= these weights <= {decimal(upper, True)}")
-    if arguments[2:]:
-        print(__import__("compare_raw").report(proof, graphs, arguments[3]))  # a file beside this one
+    low, high = decimal(lower, False), decimal(upper, True)
+    print(f"VERIFIED: {low} <= optimum <= these weights <= {high}", *notes, sep="\n")
     return 0
 
 

@@ -154,7 +154,7 @@ def test_tampered_arrays_are_refused(binary, name, change, message):
         ("tables", lambda t: t[1:], "tables is not uint16 of shape"),
         ("table_mask", lambda m: ~m, "tables is not uint16 of shape"),
         ("messages", lambda q: q.astype(np.int32), "messages is not int16"),
-        ("exponents", lambda x: x + np.int16(30), "the upper end is claimed"),
+        ("exponents", lambda x: x + np.int8(30), "the upper end is claimed"),
     ],
 )
 def test_tampered_one_hot_arrays_are_refused(one_hot, name, change, message):
