@@ -116,7 +116,7 @@ def upper_end(p, proof):
     |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
         s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
     K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
-    x = np.zeros(0) if p.binary else fits(proof, "exponents", np.int16, p.M, 2).astype(int)
+    x = np.zeros(0) if p.binary else fits(proof, "exponents", np.int8, p.M, 2).astype(int)
     kd = max(0, -int(x.min(initial=0)))
     unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
     A = np.zeros((p.N, K), dtype=object) + product(p.Xp, Up) * (unit >> (p.kx + ku))
@@ -197,9 +197,8 @@ def tables(proof, p, Z):
     size = p.M * p.K * p.K
     need((Z.sum(axis=1) == WHOLE).all(), "the labels of a node do not add up to 1")
     filled = np.flatnonzero(np.unpackbits(fits(proof, "table_mask", np.uint8, (size + 7) // 8), count=size))
-    T = np.zeros(size, dtype=np.int64)
-    T[filled] = fits(proof, "tables", np.uint16, len(filled))
-    T = T.reshape(p.M, p.K, p.K)
+    T = np.zeros((p.M, p.K, p.K), dtype=np.int64)
+    T.reshape(-1)[filled] = fits(proof, "tables", np.uint16, len(filled))
     fit = (T.sum(axis=2) == Z[p.tail]).all() and (T.sum(axis=1) == Z[p.head]).all()
     need(fit, "tables do not fit the labels")
     return T
@@ -220,28 +219,29 @@ def verify(proof, graphs):
     return lower, upper
 
 
-def decimal(value, up):
-    """Six digits after the point, rounded down or up."""
+def decimal(value, up):  # six digits after the point, rounded down or up
     units = -(-value * 10**6 // 1) if up else value * 10**6 // 1
     return f"{'-' if units < 0 else ''}{abs(units) // 10**6}.{abs(units) % 10**6:06d}"
 
 
 def main(arguments):
     if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--raw"]):
-        print(__doc__.splitlines()[0])
-        return 2
+        sys.exit(__doc__.splitlines()[0])
+    sys.set_int_max_str_digits(0)  # both ends are printed, however long
     try:
         proof, graphs = (dict(np.load(path, allow_pickle=False)) for path in arguments[:2])
-        digest = hashlib.sha256(np.fromfile(arguments[1], np.uint8)).hexdigest()
-        need(digest == json.loads(str(proof["header"]))["graphs_sha256"], "the proof is about other graphs")
+        said, digest = json.loads(str(proof["header"])), hashlib.sha256(np.fromfile(arguments[1], np.uint8))
+        need(digest.hexdigest() == said["graphs_sha256"], "the proof is about other graphs")
         lower, upper = verify(proof, graphs)
+        notes = [__import__("compare_raw").report(proof, graphs, arguments[3])] if arguments[2:] else []
     except Exception as error:  # whatever is wrong with the files: nothing is shown
         print(f"REFUSED: {error if isinstance(error, Refused) else f'{type(error).__name__}: {error}'}")
         return 1
+    fixed = np.count_nonzero(proof["lower"] == proof["upper"])
+    print(f"{said['problem']}, C = {said['C']}, rho = {said['loss_scale']}, {fixed} weights fixed by the box")
     print(f"lower end: exactly {lower}\nupper end: exactly {upper}")
-    print(f"VERIFIED: {decimal(lower, False)} <= optimum <= these weights <= {decimal(upper, True)}")
-    if arguments[2:]:
-        print(__import__("compare_raw").report(proof, graphs, arguments[3]))  # a file beside this one
+    low, high = decimal(lower, False), decimal(upper, True)
+    print(f"VERIFIED: {low} <= optimum <= these weights <= {high}", *notes, sep="\n")
     return 0
 
 

@@ -106,7 +106,7 @@ def _prove(
     unary, pairwise = problem.expand(weights)
     low, high = box(data, settings)
     of_class = class_weights(settings.class_weight, data)
-    graphs = packed(_graph_arrays(data))
+    graphs = packed(graph_arrays(data))
     steps, meta = model.pipeline.to_state()
     header: dict[str, Any] = {
         **FORMAT,
@@ -145,7 +145,7 @@ def _truth(problem: LearningProblem, tables: bool) -> RelaxedLabels:
     return RelaxedLabels(labels, shares)
 
 
-def _graph_arrays(data: TrainingSet) -> dict[str, AnyArray]:
+def graph_arrays(data: TrainingSet) -> dict[str, AnyArray]:
     """The graphs as packed, with codes for labels, as a graph file has them; all dense."""
     first, nodes = data.graphs[0], sum(g.n_nodes for g in data.graphs)
     if first.is_sparse and 8 * nodes * first.node_dim > DENSE_LIMIT:

@@ -56,11 +56,11 @@ def whole_tables(tables: AnyArray, tail: IntArray, head: IntArray) -> IntArray:
     return units
 
 
-def whole_messages(messages: FloatArray) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+def whole_messages(messages: FloatArray) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
     """``q`` (M, 2, K) and ``x`` (M, 2) with ``q 2^x`` near messages (M, 2, K); a constant on all labels of one message
     changes no bound, so they are centred."""
     low, high = messages.min(axis=2, keepdims=True), messages.max(axis=2, keepdims=True)
     centred = messages - (0.5 * low + 0.5 * high)
-    exponent = np.maximum(np.frexp(np.abs(centred).max(axis=2))[1] - 15, -60)
+    exponent = np.clip(np.frexp(np.abs(centred).max(axis=2))[1] - 15, -(2**7), 2**7 - 1)
     q = np.rint(np.ldexp(centred, -exponent[:, :, None]))
-    return np.clip(q, -(2**15 - 1), 2**15 - 1).astype(np.int16), exponent.astype(np.int16)
+    return np.clip(q, -(2**15 - 1), 2**15 - 1).astype(np.int16), exponent.astype(np.int8)

@@ -1,0 +1,240 @@
+"""Does the checker of proofs find bugs that are planted in the core?
+
+    python benchmarks/broken_core.py [--only NAME,...]
+
+Every line below changes one place of the C++ sources in a copy of them (build/broken), builds that, trains a small
+problem with a proof in another process and gives the files to checker/check_proof.py. What can happen: `refused` by
+the checker; `failed`: the run ends by a check of the core itself, without a claim; `not confirmed`: the proof is true,
+but its gap is wider than the certificate's by more than a hundredth of the target, so the certificate's claim is seen
+not to follow; `no difference`: a claim that is true. A false claim that is verified would end this program with an
+error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / "build" / "broken"
+CHILD = """
+import json, sys
+sys.meta_path = [f for f in sys.meta_path if "editable" not in type(f).__module__]
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from gapcut.datasets import make_planted
+from gapcut.machine import Machine
+machine = Machine(oracle=sys.argv[2], gap=0.01, time_limit=60.0)
+proof = machine.fit_proven(make_planted(4, 30, n_labels=4, seed=3))
+proof.save(Path("p.npz"))
+proof.save_graphs(Path("g.npz"))
+claim = machine.certificate_
+print(json.dumps([claim.lower, claim.upper, proof.lower, proof.upper]))
+"""
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One or more ``(file, line as it is, line as it should not be)``."""
+
+    name: str
+    oracle: str
+    changes: tuple[tuple[str, str, str], ...]
+
+
+def bug(name: str, oracle: str, *changes: str) -> Bug:
+    triples = tuple(zip(changes[::3], changes[1::3], changes[2::3], strict=True))
+    return Bug(name, oracle, triples)
+
+
+BUGS = (
+    bug("none", "cut"),
+    bug("none, one-hot", "lp"),
+    bug(
+        "wrong sign in the share bound",
+        "cut",
+        "src/oracle/slack_bound.cpp",
+        "gains[(u - begin) * K + k] += s.sums.row(u)[k];",
+        "gains[(u - begin) * K + k] -= s.sums.row(u)[k];",
+    ),
+    bug(
+        "no loss in the scores of nodes",
+        "cut",
+        "src/oracle/scores.cpp",
+        "row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];",
+        "row[k] += 0.0 * p.loss[u];",
+    ),
+    bug(
+        "true pairs counted twice in the share bound",
+        "cut",
+        "src/oracle/slack_bound.cpp",
+        "double sum = -pass.truth();",
+        "double sum = -2.0 * pass.truth();",
+    ),
+    bug(
+        "a repair that leaves [0, 1], and no check of labels",
+        "cut",
+        "src/learn/repair.cpp",
+        "z_[coordinate] = whole ? limit : z_[coordinate] + step;",
+        "z_[coordinate] = whole ? limit + 0.25 * (up ? 1.0 : -1.0) : z_[coordinate] + step;",
+        "bindings/relaxed_labels.hpp",
+        "if (!(x.data()[i] >= 0.0F && x.data()[i] <= 1.0F))",
+        "if (!(x.data()[i] >= -9.0F && x.data()[i] <= 9.0F))",
+    ),
+    bug(
+        "pairs of relaxed labels take the maximum",
+        "cut",
+        "src/learn/relaxed_dual.cpp",
+        "(truth ? 1.0 : 0.0) - std::min(zk, zl)",
+        "(truth ? 1.0 : 0.0) - std::max(zk, zl)",
+    ),
+    bug(
+        "loss of relaxed labels counted twice",
+        "cut",
+        "src/learn/relaxed_dual.cpp",
+        "result.loss += p.loss[u] * (p.labels[u] == k ? 1.0 - level : level);",
+        "result.loss += 2.0 * p.loss[u] * (p.labels[u] == k ? 1.0 - level : level);",
+    ),
+    bug(
+        "true pairs left out of relaxed planes",
+        "cut",
+        "src/learn/relaxed_dual.cpp",
+        "if (!truth_seen) add(yu, yv, 1.0);",
+        "if (!truth_seen) add(yu, yv, 0.0);",
+    ),
+    bug(
+        "persistency that lets anyone in",
+        "cut",
+        "src/flow/closure.cpp",
+        "if (low_[i] > 0) queue_.push_back(i);",
+        "if (low_[i] > -(std::int64_t{1} << 58)) queue_.push_back(i);",
+    ),
+    bug(
+        "flow that does not use up an arc",
+        "cut",
+        "src/flow/max_flow.cpp",
+        "arcs_[i] = {a.to, j, a.forward};",
+        "arcs_[i] = {a.to, j, a.forward / 2};",
+    ),
+    bug(
+        "no loss in one-hot scores",
+        "lp",
+        "src/oracle/one_hot.cpp",
+        "if (k != p.labels[u]) row[k] += 2.0 * p.loss[u];",
+        "if (k != p.labels[u]) row[k] += 1.0 * p.loss[u];",
+    ),
+    bug(
+        "messages taken from one side only",
+        "lp",
+        "src/oracle/reparametrised.cpp",
+        "table[k * K + l] = down(down(table[k * K + l] + to_tail_[k]) + to_head_[l]);",
+        "table[k * K + l] = down(table[k * K + l] + to_tail_[k]);",
+    ),
+    bug(
+        "tables whose columns are not made to fit",
+        "lp",
+        "src/learn/table_dual.cpp",
+        "for (int k = 0; k < K_; ++k) m_[k * K_ + l] *= head[l] / sum_[l];",
+        "for (int k = 0; k < K_; ++k) m_[k * K_ + l] *= 1.0;",
+    ),
+    bug(
+        "a mean over one graph too many",
+        "cut",
+        "src/oracle/slack_bound.cpp",
+        "const auto n = static_cast<double>(p.n_graphs());",
+        "const auto n = static_cast<double>(p.n_graphs() + 1);",
+    ),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", help="names, separated by semicolons")
+    only = parser.parse_args().only
+    chosen = [b for b in BUGS if only is None or b.name in only.split(";")]
+    prepare()
+    truth: dict[str, tuple[float, float]] = {}
+    print("| planted | problem | outcome |\n|---|---|---|", flush=True)
+    for planted in chosen:
+        outcome, ends = run(planted)
+        if planted.name.startswith("none"):
+            assert ends is not None, outcome
+            truth[planted.oracle] = ends
+        elif ends is not None and planted.oracle in truth:
+            lower, upper = truth[planted.oracle]
+            assert ends[0] <= upper, f"{planted.name}: a false claim was verified"
+            assert ends[1] >= lower, f"{planted.name}: a false claim was verified"
+        print(f"| {planted.name} | {planted.oracle} | {outcome} |", flush=True)
+
+
+def prepare() -> None:
+    """A copy with the layout of the repository, so that a compiler cache knows the files."""
+    HOME.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(ROOT / "cpp", HOME / "cpp", dirs_exist_ok=True)
+    shutil.copy(ROOT / "CMakeLists.txt", HOME)
+    shutil.copy(ROOT / "pyproject.toml", HOME)
+    ignore = shutil.ignore_patterns("_core*", "__pycache__")
+    shutil.copytree(ROOT / "src" / "gapcut", HOME / "package" / "gapcut", dirs_exist_ok=True, ignore=ignore)
+    options = [
+        "-G",
+        "Ninja",
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DGAPCUT_WERROR=OFF",
+        f"-DPython_EXECUTABLE={sys.executable}",
+    ]
+    where = subprocess.run(
+        [sys.executable, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True
+    )
+    options.append(f"-Dnanobind_DIR={where.stdout.strip()}")
+    command = ["cmake", "-S", str(HOME), "-B", str(HOME / "build"), *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def run(planted: Bug) -> tuple[str, tuple[float, float] | None]:
+    """What happened, and both ends if the checker verified them."""
+    before = {}
+    for name, right, wrong in planted.changes:
+        path = HOME / "cpp" / name
+        before[path] = path.read_text()
+        assert before[path].count(right) == 1, f"{name}: {right!r} is not there once"
+        path.write_text(before[path].replace(right, wrong))
+    try:
+        subprocess.run(
+            ["cmake", "--build", str(HOME / "build"), "--target", "_core"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    finally:
+        for path, text in before.items():
+            path.write_text(text)
+    for module in (HOME / "build").glob("_core*.so"):
+        shutil.copy(module, HOME / "package" / "gapcut")
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", CHILD, str(HOME / "package"), planted.oracle]
+    done = subprocess.run(command, cwd=HOME, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return f"failed: {done.stderr.strip().splitlines()[-1][:100]}", None
+    lower, upper, *proven = json.loads(done.stdout)
+    command = [sys.executable, str(ROOT / "checker" / "check_proof.py"), "p.npz", "g.npz"]
+    checked = subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+    if checked.returncode != 0:
+        return checked.stdout.strip().lower(), None
+    wider = (proven[1] - proven[0]) - (upper - lower)
+    if wider > 1e-4 * upper or lower > proven[1] or upper < proven[0]:
+        return (
+            f"not confirmed: claimed [{lower:.4f}, {upper:.4f}], shown [{proven[0]:.4f}, {proven[1]:.4f}]",
+            tuple(proven),
+        )
+    return f"no difference: [{proven[0]:.4f}, {proven[1]:.4f}]", tuple(proven)
+
+
+if __name__ == "__main__":
+    main()

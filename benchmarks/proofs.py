@@ -1,0 +1,140 @@
+"""Proofs of claims: what they cost, how large they are, what 16 bits lose.
+
+    python benchmarks/proofs.py [--data tables,planted] [--C 0.1,1,10] [--oracle cut,lp] [--planted-nodes 60]
+
+CPU seconds of all threads: training to 1 %; one pass at the model's weights (cuts; message passing from the
+multipliers); making and writing the proof, without packing and writing its graphs, which is the next column. `numbers`:
+labels, arcs with gain, messages and table entries that are not zero in the proof, and `raw` the bytes of all its arrays
+for each. `gap` is that of the certificate, `proven` that of the proof; `lost` what rounding to 16 bits adds to the gap
+over the same shares and labels in full precision, in per cent of the target. `check`: CPU seconds of
+checker/check_proof.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from gapcut import GraphSet, datasets
+from gapcut.certificates import Proof, dual_bound, packed, primal_bound
+from gapcut.learners import LearnResult
+from gapcut.machine import Machine
+from gapcut.model.proof import graph_arrays, prove_result
+from gapcut.oracles.base import OracleTotal
+from gapcut.problem import LearningProblem
+
+CHECKER = Path(__file__).resolve().parents[1] / "checker" / "check_proof.py"
+HEAD = (
+    *("data", "problem", "C", "train s", "pass s", "proof s", "graphs s", "kB", "numbers", "raw"),
+    *("gap %", "proven %", "lost %", "check s"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared = os.environ.get("GAPCUT_SHARED", Path(__file__).resolve().parents[2] / "shared")
+    parser.add_argument("--data", default="tables,planted")
+    parser.add_argument("--C", default="0.1,1,10")
+    parser.add_argument("--oracle", default="cut,lp")
+    parser.add_argument("--planted-nodes", type=int, default=60)
+    parser.add_argument("--shared", type=Path, default=Path(shared))
+    given = parser.parse_args()
+    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}", flush=True)
+    for data in given.data.split(","):
+        graphs = load(data, given.shared, given.planted_nodes)
+        for oracle in given.oracle.split(","):
+            for C in map(float, given.C.split(",")):
+                cells = row(graphs, oracle, C)
+                print(f"| {data} | {' | '.join(cells)} |", flush=True)
+
+
+def load(data: str, shared: Path, nodes: int) -> GraphSet:
+    if data == "planted":
+        return datasets.make_planted(20, nodes)
+    return datasets.load_tables(shared / "data" / data)[0]
+
+
+def row(graphs: GraphSet, oracle: str, C: float) -> list[str]:
+    machine = Machine(C=C, oracle=oracle, gap=0.01, n_jobs=2)
+    start = process_time()
+    trained = machine._train(graphs, None)
+    train = process_time() - start
+    data, problem, _, result = trained
+    point = result.dual_point
+    assert point is not None
+    start = process_time()
+    total = point.relaxation.total(result.weights)
+    one_pass = process_time() - start
+    start = process_time()
+    packed(graph_arrays(data))
+    graphs_seconds = process_time() - start
+    start = process_time()
+    proof = prove_result(*trained, machine.model_)
+    making = process_time() - start - graphs_seconds
+    lost = (proof.gap - full_gap(problem, result, total)) / proof.upper
+    with tempfile.TemporaryDirectory() as folder:
+        start = process_time()
+        proof.save(Path(folder) / "p.npz")
+        making += process_time() - start
+        start = process_time()
+        proof.save_graphs(Path(folder) / "g.npz")
+        graphs_seconds += process_time() - start
+        size = (Path(folder) / "p.npz").stat().st_size
+        check = checked(folder)
+    count = numbers(proof)
+    raw = sum(array.nbytes for array in proof.arrays.values()) / count
+    claim = result.certificate
+    return [
+        claim.problem,
+        f"{C:g}",
+        *(f"{seconds:.2f}" for seconds in (train, one_pass, making, graphs_seconds)),
+        f"{size / 1000:,.0f}",
+        f"{count:,}",
+        f"{raw:.2f}",
+        *(f"{100 * x:.3f}" for x in (claim.relative_gap, proof.relative_gap)),
+        f"{100 * lost / 0.01:.3f}",
+        f"{check:.1f}",
+    ]
+
+
+def numbers(proof: Proof) -> int:
+    names = ("labels", "shares", "messages", "tables")
+    return sum(proof.arrays[name].size for name in names if name in proof.arrays)
+
+
+def full_gap(problem: LearningProblem, result: LearnResult, total: OracleTotal) -> float:
+    """Of the same weights, labels and tables, in full precision."""
+    point = result.dual_point
+    assert point is not None
+    assert point.labels is not None
+    upper = primal_bound(problem, result.weights, total.slack(result.weights, exact=False))[0]
+    plane, loss = point.relaxation.plane(point.labels)
+    return upper - dual_bound(problem, problem.C * plane, problem.C * loss, problem.n_graphs)[0]
+
+
+def checked(folder: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(
+        [sys.executable, str(CHECKER), "p.npz", "g.npz"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    main()
