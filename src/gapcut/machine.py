@@ -21,13 +21,15 @@ from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.metrics import score_graphs
+from gapcut.model.choice import decide
+from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.model.pairing import LEARNERS, learner_for
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
-from gapcut.model.training import build_problem, learn, learn_path, training_set
+from gapcut.model.training import build_problem, learn, learn_path
 from gapcut.parameters import Parameters
 from gapcut.typing import AnyArray, FloatArray
 
@@ -62,14 +64,14 @@ class Machine(Parameters):
         limit = settings.time_limit
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
-        data = training_set(as_graphs(X, y), settings)
-        settings = settings.settled(data.graphs)
+        found = decide(as_graphs(X, y), settings)
+        data, settings = found.data, found.settings
         problem = build_problem(data, settings)
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
         model, self._reached = learn(data, problem, settings, reached)
-        return self._adopt(model)
+        return self._adopt(replace(model, choice=found.choice))
 
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
@@ -80,17 +82,21 @@ class Machine(Parameters):
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
         each C; Ctrl-C keeps the best model of the C at hand and goes on with the next.
         """
-        estimators = [self._twin(C) for C in C_values]
+        estimators = [self._twin(float(C)) for C in C_values]
         if not estimators:
             raise ValueError("C_values is empty: name at least one C")
         settings = [e._settings() for e in estimators]
         if self.checkpoint is not None:
             raise ValueError("fit_path has one checkpoint for many C: leave checkpoint=None")
-        data = training_set(as_graphs(X, y), settings[0])
-        shared = settings[0].settled(data.graphs)
-        problem = build_problem(data, shared)
-        models = learn_path(data, problem, shared, [s.C for s in settings])
-        return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
+        values = [s.trade_off for s in settings]
+        found = decide(as_graphs(X, y), settings[0], values)
+        problem = build_problem(found.data, found.settings)
+        models = learn_path(found.data, problem, found.settings, values)
+        choices = (None if found.choice is None else replace(found.choice, C=C) for C in values)
+        return [
+            e._adopt(replace(model, choice=choice))
+            for e, model, choice in zip(estimators, models, choices, strict=True)
+        ]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""
@@ -124,7 +130,7 @@ class Machine(Parameters):
 
         ``time_limit`` in seconds, for the lower end; ``callback`` as at construction.
         """
-        settings = replace(self._settings(), checkpoint=None)
+        settings = replace(self._settings(), checkpoint=None, C=self.C_)
         return check_claim(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
@@ -217,6 +223,15 @@ class Machine(Parameters):
         return self._fitted("node_names_").node_names
 
     @property
+    def C_(self) -> float:
+        choice = self._fitted("C_").choice
+        return float(self._fit_params["C"] if choice is None else choice.C)
+
+    @property
+    def choice_(self) -> Choice | None:
+        return self._fitted("choice_").choice
+
+    @property
     def n_features_in_(self) -> int:
         return self._fitted("n_features_in_").n_features
 
@@ -262,7 +277,7 @@ class Machine(Parameters):
         return {**state, "_reached": None}
 
 
-__all__ = ["ClaimCheck", "Machine"]
+__all__ = ["Choice", "ClaimCheck", "Machine"]
 
 
 def label_set(graphs: Iterable[Graph]) -> AnyArray:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.status import Status
@@ -17,6 +18,7 @@ from rich.text import Text
 
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.files import json_text
+from gapcut.machine import Choice
 from gapcut.metrics import Scores
 from gapcut.report.strongest import PairWeight
 from gapcut.stacking import Base
@@ -84,6 +86,20 @@ def base_line(base: Base | None) -> str | None:
     if base is None:
         return None
     return f"{base.description}; the certificate holds for the problem with its held-out columns"
+
+
+def show_choice(console: Console, choice: Choice | None) -> None:
+    """What a fit chose by its folds, and why."""
+    if choice is None:
+        return
+    console.print(f"chosen        {choice.reason}")
+    rows = [
+        [f"{t.C:g}", "yes" if t.base else "no", percent(float(np.mean(t.scores))), *map(percent, t.scores)]
+        for t in choice.trials
+    ]
+    if rows:
+        folds = [f"fold {i + 1}" for i in range(len(choice.trials[0].scores))]
+        console.print(table(["C", "base", "mean", *folds], rows, "Accuracy on held-out folds"))
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from gapcut.data import Graph
 from gapcut.engines import each
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, MethodName, Solution, model_energy, solve
+from gapcut.model.chosen import Choice
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
 from gapcut.stacking import Base
@@ -50,6 +51,7 @@ class FittedModel:
     impossible: int = 0
     cliques: tuple[CliqueWeights, ...] = ()
     base: Base | None = None
+    choice: Choice | None = None
 
     @property
     def n_features(self) -> int:
@@ -79,6 +81,10 @@ class FittedModel:
             (columns,) = self.base_columns([graph]) if said is None else [said]
             assert columns is not None
             (ready,) = self.base.join([ready], columns)
+        return self.energy_of(ready)
+
+    def energy_of(self, ready: Graph) -> Energy:
+        """:meth:`energy` of a graph with the columns that the weights multiply."""
         nodes, edges = row_matrix([ready.node_features]), row_matrix([ready.edge_features])
         cliques = [
             term
