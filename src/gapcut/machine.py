@@ -15,6 +15,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
@@ -71,7 +73,7 @@ class Machine(Parameters):
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
         model, self._reached = learn(data, problem, settings, reached)
-        return self._adopt(replace(model, choice=found.choice))
+        return self._adopt(replace(model, choice=found.choice, temperature=found.temperature))
 
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None
@@ -101,6 +103,25 @@ class Machine(Parameters):
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""
         return [solution.labels for solution in self.solutions(X)]
+
+    def predict_proba(
+        self, X: Iterable[Any], solutions: Sequence[Solution[AnyArray]] | None = None
+    ) -> list[FloatArray]:
+        """Probability of each label at every node, one (V, K) array per graph, columns in the order of ``classes_``.
+
+        A node's row is what its label could be with all other labels kept as they are predicted: the softmax of minus
+        the energies of these labelings over a temperature. That was fitted on graphs held out in training (Guo et al.,
+        ICML 2017), so that of nodes with 0.9 about nine in ten are right. ``solutions`` of :meth:`solutions`, where
+        they are known. Raises ValueError for a model fitted without a temperature (``probability``) or with cliques.
+        """
+        model, graphs = self._fitted(), self._raw(X)
+        found = self.solutions(graphs) if solutions is None else solutions
+        return model.probabilities(graphs, [s.labels for s in found], self._settings().threads)
+
+    def predict_log_proba(self, X: Iterable[Any]) -> list[FloatArray]:
+        """Logarithms of :meth:`predict_proba`, -inf where a probability is too small for a number."""
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in self.predict_proba(X)]
 
     def solutions(self, X: Iterable[Any]) -> list[Solution[AnyArray]]:
         """:meth:`infer` for several graphs, on ``n_jobs`` threads."""

@@ -62,26 +62,6 @@ def test_train_writes_a_model_with_its_certificate(folder, tmp_path, run):
     assert np.array_equal(same.unary_, svm.unary_)
 
 
-def test_train_chooses_C_and_says_why(folder, tmp_path, run):
-    out = tmp_path / "m.gapcut"
-    command = ["train", folder / "train.npz", "--out", out, *TRAIN, "--C", "cv", "--base", "auto"]
-    report = as_json(run, *command)
-    assert report["C"] == StructuredSVM.load(out).C_ == report["choice"]["C"]
-    assert report["choice"]["reason"].startswith("no base: 96 labelled nodes are fewer than 1,000; C = ")
-    _, text, _ = run("inspect", out)
-    assert "Accuracy on held-out folds" in text
-    assert f"C={report['C']:g}" in text
-
-
-def test_train_with_a_base_says_what_is_certified(folder, tmp_path, run):
-    out = tmp_path / "m.gapcut"
-    code, text, _ = run("train", folder / "train.npz", "--out", out, *TRAIN, "--base", "trees")
-    assert code == 0
-    assert "the certificate holds for the problem with its held-out columns" in text
-    assert run("check", out, folder / "train.npz")[0] == 0
-    assert as_json(run, "inspect", out)["node_features"][-1] == "log p(pier)"
-
-
 def test_train_options_reach_the_estimator(folder, tmp_path, run):
     out = tmp_path / "m.gapcut"
     options = ["--C", "0.5", "--no-incidence", "--no-standardize", "--no-intercept", "--edge-lift", "none"]

@@ -117,6 +117,7 @@ def scores_document(scores: Scores) -> dict[str, Any]:
         "macro_precision": scores.macro_precision,
         "macro_recall": scores.macro_recall,
         "macro_f1": scores.macro_f1,
+        "never_predicted": list(scores.never_predicted),
         "node_weight": scores.nodes,
         "classes": [asdict(c) for c in scores.classes],
         "confusion": scores.confusion,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from gapcut.data import Graph
 from gapcut.model.chosen import Choice, Trial
-from gapcut.model.held_out import Folds, HeldOut, held_out_path
+from gapcut.model.held_out import Folds, HeldOut, held_out_path, held_out_temperature
 from gapcut.model.settings import Settings
 from gapcut.model.training import FEWEST_NODES, TrainingSet, training_sets
 
-POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
+POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Values that ``C="cv"`` tries."""
 UNCHOSEN = 1.0
 """C where nothing can be held out."""
@@ -19,14 +19,14 @@ UNCHOSEN = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What a fit starts from: ``settings`` with a number for C, the ``choice`` where one was asked for, and the graphs
-    ``held_out`` on the way.
+    """What a fit starts from: ``settings`` with a number for C, the ``choice`` where one was asked for, and the
+    ``temperature`` of the probabilities where there were folds to fit it on.
     """
 
     data: TrainingSet
     settings: Settings
     choice: Choice | None = None
-    held_out: HeldOut | None = None
+    temperature: float | None = None
 
 
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
@@ -42,13 +42,34 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         else (settings.trade_off,)
     )
     if not automatic and (values is not None or settings.C != "cv"):
-        return Decided(candidates[0], replace(settings, C=tried[0]))
+        settings = replace(settings, C=tried[0])
+        return Decided(candidates[0], settings, None, _temperature(candidates[0], settings, None))
     nodes = sum(len(code) for code in candidates[0].codes)
     few = f"no base: {nodes:,} labelled nodes are fewer than {FEWEST_NODES:,}"
     data, choice, held = choose(
         candidates, settings, tried, few if automatic and len(candidates) == 1 else ""
     )
-    return Decided(data, replace(settings, C=choice.C), choice, held)
+    settings = replace(settings, C=choice.C)
+    return Decided(data, settings, choice, _temperature(data, settings, held))
+
+
+def _temperature(data: TrainingSet, settings: Settings, held: HeldOut | None) -> float | None:
+    """Fitted on the graphs held out in the search for C, or on folds of its own where one was asked for."""
+    if data.tuples:
+        if settings.probability:
+            raise ValueError(
+                "probability=True is not compatible with cliques: it knows unary and pairwise terms only"
+            )
+        return None
+    if held is None and settings.probability:
+        folds = Folds.of(data, 0)
+        if folds is None:
+            raise ValueError(
+                "probability=True needs graphs to hold out: give two or more, or one of several connected parts"
+            )
+        limit = None if settings.time_limit is None else settings.time_limit / 2 / len(folds)
+        (held,) = held_out_path(folds, replace(settings, time_limit=limit), [settings.trade_off])
+    return None if held is None else held_out_temperature(held)
 
 
 def choose(

@@ -9,6 +9,7 @@ import numpy as np
 
 from gapcut.data import Graph, connected_parts
 from gapcut.inference import solve_many
+from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.learners.base import STOPPED_BY_USER
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
@@ -93,6 +94,15 @@ class HeldOut:
         gain = self.right - other.right
         mean = float(gain.sum() / total)
         return mean, float(np.sqrt(((gain - mean * self.weight) ** 2).sum() * n / (n - 1)) / total)
+
+
+def held_out_temperature(held: HeldOut) -> float:
+    """The temperature that makes the true labels of graphs most likely under models that have not seen them."""
+    data, flips = held.folds.data, []
+    for graph, fold, labels in zip(data.graphs, held.folds.fold.tolist(), held.labels, strict=True):
+        flips.append(flip_energies(held.models[fold].energy_of(graph), labels))
+    weights = np.concatenate([_node_weights(graph) for graph in data.graphs])
+    return fit_temperature(np.concatenate(flips), np.concatenate(data.codes), weights)
 
 
 def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> list[HeldOut]:

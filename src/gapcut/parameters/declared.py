@@ -44,9 +44,9 @@ class Parameters:
     documentation has the entries below. On the command line their first lines are the help (``cli/options.py``).
 
     C: Trade-off between training loss and ``1/2 |w|^2``.
-        ``"cv"``: powers of ten from 0.1 on are tried on at most five folds of whole graphs (of connected parts where
-        there is one graph; 1 where that is connected), each trained once along C to a gap of 5 %, until the first fold
-        gets no better twice in a row. The smallest C is taken whose accuracy on the nodes held out is within one
+        ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most five folds of whole graphs (of connected parts
+        where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 %, until the first
+        fold gets no better twice in a row. The smallest C is taken whose accuracy on the nodes held out is within one
         standard error of the best; ``choice_`` has the folds' scores.
     loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
     gap: Stop once (upper - lower) / upper is proven to be at most this.
@@ -114,6 +114,9 @@ class Parameters:
     base_features: What the base sees of a node.
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
         ``context``: in two more rounds also what the round before takes its neighbours for.
+    probability: Fit the temperature of ``predict_proba`` on held-out folds.
+        Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
+        temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
     """
 
     C: Positive | Literal["cv"] = 1.0
@@ -144,6 +147,7 @@ class Parameters:
     incidence_scale: IncidenceScale = "auto"
     base: BaseChoice | None = None
     base_features: BaseFeatures = "edges"
+    probability: bool = False
 
 
 def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
