@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
+from sklearn.model_selection import GridSearchCV
 
-from gapcut.metrics import score_labels
+from gapcut import StructuredSVM
+from gapcut.metrics import GraphScorer, score_graphs, score_labels
+from sample_graphs import sample_graphs
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -54,3 +57,25 @@ def test_no_labels_at_all_give_nan():
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="graph 0 has 2 labels but 3 predictions"):
         score_labels([np.array([0, 1])], [np.array([0, 1, 1])], np.array([0, 1]))
+
+
+def test_scorers_serve_a_grid_search():
+    graphs = sample_graphs(6)
+    scoring = {"f1": GraphScorer("macro_f1"), "accuracy": GraphScorer(), "of 1": GraphScorer(label=1)}
+    search = GridSearchCV(
+        StructuredSVM(gap=0.05, loss_scale=10.0), {"C": [0.01, 1.0]}, scoring=scoring, refit="f1", cv=2
+    ).fit(graphs)
+    svm = search.best_estimator_
+    found = score_graphs(graphs, svm.predict(graphs), svm.classes_)
+    assert GraphScorer("macro_f1")(svm, graphs) == found.macro_f1
+    assert GraphScorer(label=1)(svm, list(graphs)) == found.classes[1].f1
+    assert GraphScorer()(svm, graphs, [g.labels for g in graphs]) == svm.score(graphs)
+    with pytest.raises(ValueError, match="no labelled node"):
+        GraphScorer()(svm, [graphs[0].replace(labels=None)])
+    with pytest.raises(ValueError, match="must be one of"):
+        GraphScorer("f2")
+
+
+def test_labels_that_are_never_predicted_are_named():
+    truth, given = [np.array(["a", "b", "c", "a"])], [np.array(["a", "a", "c", "d"])]
+    assert score_labels(truth, given, np.array(["a", "b", "c", "d", "e"])).never_predicted == ("b",)

@@ -59,6 +59,10 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         Fitted feature steps; part of the saved model.
     node_names_ : tuple of str
         Those of ``pipeline_.node_names`` and, where there is a ``base``, of its log-probabilities.
+    C_ : float
+        The C of the model: what ``C="cv"`` chose, or the one given.
+    choice_ : :class:`gapcut.model.chosen.Choice` or None
+        Where C or the base were chosen: accuracies on held-out folds, and the reason in words.
     n_features_in_ : int
         Raw node feature columns.
 

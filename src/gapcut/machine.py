@@ -15,6 +15,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from gapcut.certificates import Callback, Certificate, Proof, Record
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
@@ -22,6 +24,8 @@ from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.learners import LearnResult
 from gapcut.metrics import score_graphs
+from gapcut.model.choice import decide
+from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.labels import LabelCoder
@@ -29,7 +33,7 @@ from gapcut.model.pairing import LEARNERS, learner_for
 from gapcut.model.proof import check_provable, prove_model, prove_result
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
-from gapcut.model.training import TrainingSet, build_problem, fitted, learn, learn_path, training_set
+from gapcut.model.training import TrainingSet, build_problem, fitted, learn, learn_path
 from gapcut.parameters import Parameters
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
@@ -82,15 +86,16 @@ class Machine(Parameters):
         limit = settings.time_limit
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
-        data = training_set(as_graphs(X, y), settings)
-        settings = settings.settled(data.graphs)
+        found = decide(as_graphs(X, y), settings)
+        data, settings = found.data, found.settings
         problem = build_problem(data, settings)
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
         result = learn(data, problem, settings, reached)
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
-        self._adopt(fitted(data, problem, result))
+        model = fitted(data, problem, result)
+        self._adopt(replace(model, choice=found.choice, temperature=found.temperature))
         return data, problem, settings, result
 
     def fit_path(
@@ -102,21 +107,44 @@ class Machine(Parameters):
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
         each C; Ctrl-C keeps the best model of the C at hand and goes on with the next.
         """
-        estimators = [self._twin(C) for C in C_values]
+        estimators = [self._twin(float(C)) for C in C_values]
         if not estimators:
             raise ValueError("C_values is empty: name at least one C")
         settings = [e._settings() for e in estimators]
         if self.checkpoint is not None:
             raise ValueError("fit_path has one checkpoint for many C: leave checkpoint=None")
-        data = training_set(as_graphs(X, y), settings[0])
-        shared = settings[0].settled(data.graphs)
-        problem = build_problem(data, shared)
-        models = learn_path(data, problem, shared, [s.C for s in settings])
-        return [e._adopt(model) for e, model in zip(estimators, models, strict=True)]
+        values = [s.trade_off for s in settings]
+        found = decide(as_graphs(X, y), settings[0], values)
+        problem = build_problem(found.data, found.settings)
+        models = learn_path(found.data, problem, found.settings, values)
+        choices = (None if found.choice is None else replace(found.choice, C=C) for C in values)
+        return [
+            e._adopt(replace(model, choice=choice))
+            for e, model, choice in zip(estimators, models, choices, strict=True)
+        ]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""
         return [solution.labels for solution in self.solutions(X)]
+
+    def predict_proba(
+        self, X: Iterable[Any], solutions: Sequence[Solution[AnyArray]] | None = None
+    ) -> list[FloatArray]:
+        """Probability of each label at every node, one (V, K) array per graph, columns in the order of ``classes_``.
+
+        A node's row is what its label could be with all other labels kept as they are predicted: the softmax of minus
+        the energies of these labelings over a temperature. That was fitted on graphs held out in training (Guo et al.,
+        ICML 2017), so that of nodes with 0.9 about nine in ten are right. ``solutions`` of :meth:`solutions`, where
+        they are known. Raises ValueError for a model fitted without a temperature (``probability``) or with cliques.
+        """
+        model, graphs = self._fitted(), self._raw(X)
+        found = self.solutions(graphs) if solutions is None else solutions
+        return model.probabilities(graphs, [s.labels for s in found], self._settings().threads)
+
+    def predict_log_proba(self, X: Iterable[Any]) -> list[FloatArray]:
+        """Logarithms of :meth:`predict_proba`, -inf where a probability is too small for a number."""
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in self.predict_proba(X)]
 
     def solutions(self, X: Iterable[Any]) -> list[Solution[AnyArray]]:
         """:meth:`infer` for several graphs, on ``n_jobs`` threads."""
@@ -146,7 +174,7 @@ class Machine(Parameters):
 
         ``time_limit`` in seconds, for the lower end; ``callback`` as at construction.
         """
-        settings = replace(self._settings(), checkpoint=None)
+        settings = replace(self._settings(), checkpoint=None, C=self.C_)
         return check_claim(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def prove(
@@ -157,7 +185,7 @@ class Machine(Parameters):
         The lower end is reached anew by a training run, within ``time_limit`` seconds. Raises ValueError for other
         graphs, and as :meth:`fit_proven`.
         """
-        settings = replace(self._settings(), checkpoint=None)
+        settings = replace(self._settings(), checkpoint=None, C=self.C_)
         return prove_model(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
@@ -258,6 +286,15 @@ class Machine(Parameters):
         return self._fitted("node_names_").node_names
 
     @property
+    def C_(self) -> float:
+        choice = self._fitted("C_").choice
+        return float(self._fit_params["C"] if choice is None else choice.C)
+
+    @property
+    def choice_(self) -> Choice | None:
+        return self._fitted("choice_").choice
+
+    @property
     def n_features_in_(self) -> int:
         return self._fitted("n_features_in_").n_features
 
@@ -303,7 +340,7 @@ class Machine(Parameters):
         return {**state, "_reached": None}
 
 
-__all__ = ["ClaimCheck", "Machine", "Proof"]
+__all__ = ["Choice", "ClaimCheck", "Machine", "Proof"]
 
 
 def label_set(graphs: Iterable[Graph]) -> AnyArray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from gapcut.data import Graph
+from gapcut.data import Graph, as_graphs
 from gapcut.model.labels import UNKNOWN, UNLABELLED, LabelCoder
 from gapcut.typing import AnyArray, FloatArray
+
+_SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,14 @@ class Scores:
         """Mean F1 of the classes that occur."""
         return self._macro([c.f1 for c in self.classes])
 
+    @property
+    def never_predicted(self) -> tuple[object, ...]:
+        """Labels that some node has and none was given."""
+        given = self.confusion.sum(axis=0)
+        return tuple(
+            c.label for c, weight in zip(self.classes, given, strict=True) if c.support > 0 and not weight > 0
+        )
+
     def _macro(self, values: list[float]) -> float:
         occurs = self.confusion.sum(axis=0) + self.confusion.sum(axis=1) > 0
         return float(np.mean(np.array(values)[occurs])) if occurs.any() else float("nan")
@@ -94,10 +105,59 @@ def score_labels(
     return confusion_scores(coder.classes.tolist(), confusion, weighted)
 
 
+def expected_calibration_error(
+    graphs: Iterable[Graph], probabilities: Sequence[FloatArray], classes: AnyArray, bins: int = 10
+) -> float:
+    """Mean distance between how sure a model is and how often it is right, over labelled nodes by their weights.
+
+    Nodes are put in ``bins`` of equal width by their largest probability; the error is the mean over bins, by the
+    weight of their nodes, of ``|share that is right - mean of the largest probabilities|`` (Guo et al., On calibration
+    of modern neural networks, ICML 2017). ``probabilities``: (V, K) for each graph. NaN without any labelled node.
+    """
+    coder = LabelCoder(classes)
+    sure, right, weight = [], [], []
+    for i, (graph, p) in enumerate(zip(graphs, probabilities, strict=True)):
+        known = graph.labelled
+        codes = coder.encode(graph.labels, graph.n_nodes, f"graph {i}", known=False)[known]
+        sure.append(p.max(axis=1)[known])
+        right.append(p.argmax(axis=1)[known] == codes)
+        weight.append((np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights)[known])
+    w = np.concatenate([np.empty(0), *weight])
+    excess = w * (np.concatenate([np.empty(0), *right]) - np.concatenate([np.empty(0), *sure]))
+    place = np.minimum((np.concatenate([np.empty(0), *sure]) * bins).astype(np.int64), bins - 1)
+    total = float(w.sum())
+    return float(np.abs(np.bincount(place, excess, bins)).sum()) / total if total > 0 else float("nan")
+
+
 def confusion_scores(labels: Sequence[object], confusion: FloatArray, weighted: bool = False) -> Scores:
     """Scores from a confusion matrix (L, L) of ``labels`` in that order, such as a sum of several."""
     per_class = tuple(_class_score(label, confusion, k) for k, label in enumerate(labels))
     return Scores(tuple(labels), confusion, per_class, weighted)
+
+
+@dataclass(frozen=True)
+class GraphScorer:
+    """``GridSearchCV(svm, grid, scoring=GraphScorer("macro_f1")).fit(graphs)``: a score of lists of graphs.
+
+    ``score``: "accuracy", "macro_f1", "macro_precision" or "macro_recall", all by node weights; ``label``: the F1 of
+    this class alone. Raises ValueError for another score, and for graphs without labels.
+    """
+
+    score: str = "accuracy"
+    label: Hashable | None = None
+
+    def __post_init__(self) -> None:
+        if self.score not in _SCORES:
+            raise ValueError(f"score={self.score!r} must be one of {', '.join(_SCORES)}")
+
+    def __call__(self, estimator: Any, X: Iterable[Any], y: Sequence[Any] | None = None) -> float:
+        graphs = as_graphs(X, y)
+        found = score_graphs(graphs, estimator.predict(graphs), estimator.classes_)
+        if not found.nodes > 0:
+            raise ValueError("no labelled node with a positive weight to score on: give labels")
+        if self.label is None:
+            return float(getattr(found, self.score))
+        return next((c.f1 for c in found.classes if c.label == self.label), 0.0)
 
 
 def score_graphs(graphs: Iterable[Graph], predicted: Sequence[AnyArray], classes: AnyArray) -> Scores:
@@ -128,4 +188,12 @@ def _class_score(label: object, confusion: FloatArray, k: int) -> ClassScore:
     )
 
 
-__all__ = ["ClassScore", "Scores", "confusion_scores", "score_graphs", "score_labels"]
+__all__ = [
+    "ClassScore",
+    "GraphScorer",
+    "Scores",
+    "confusion_scores",
+    "expected_calibration_error",
+    "score_graphs",
+    "score_labels",
+]

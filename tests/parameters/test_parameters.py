@@ -86,7 +86,8 @@ def test_every_parameter_has_an_option_or_a_reason(name):
     elif get_origin(kind) is Literal:
         tokens, wanted = [spelt, get_args(kind)[-1]], get_args(kind)[-1]
     elif isinstance(DEFAULTS[name], bool):
-        tokens, wanted = [f"--no-{name}"], False
+        wanted = not DEFAULTS[name]
+        tokens = [f"--{name}" if wanted else f"--no-{name}"]
     _, bound, _ = build_app().parse_args([*command, *tokens])
     machine = bound.arguments["options"].estimator(sample_graphs(2))
     assert wanted != DEFAULTS[name]

@@ -23,6 +23,7 @@ from gapcut.cli.show import (
     pairs_table,
     percent,
     progress,
+    show_choice,
     table,
 )
 from gapcut.data import GraphSet
@@ -208,6 +209,8 @@ def _model_document(svm: Machine, pairs: list[PairWeight], tuples: list[TupleWei
             "clique_zero": sum(int((group.weights == 0.0).sum()) for group in model.cliques),
         },
         "base": base_line(model.base),
+        "C": svm.C_,
+        "choice": None if model.choice is None else model.choice.to_state(),
         "node_features": list(model.node_names),
         "edge_features": list(model.pipeline.edge_names),
         "cliques": [
@@ -238,10 +241,11 @@ def _show_model(
         console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")
     console.print(
         f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
-        f"{clique_count(data['cliques'])}C={svm.C:g}"
+        f"{clique_count(data['cliques'])}C={svm.C_:g}"
     )
     if document["base"]:
         console.print(f"base          {document['base']}")
+    show_choice(console, svm.choice_)
     console.print(f"labels        {', '.join(str(c) for c in document['classes'])}")
     console.print(
         f"features      {document['raw_node_features']} raw node columns become "

@@ -69,7 +69,7 @@ class LearningOptions(Parameters):
     classes: Annotated[
         str | None, Parameter(help="All labels, separated by commas; default: those in DATA.")
     ] = None
-    base: Annotated[Literal["trees"] | None, option("base")] = None
+    base: Annotated[Literal["trees", "auto"] | None, option("base")] = None
     nonnegative: Annotated[SignRule, option("nonnegative")] = "auto"
     n_jobs: Jobs = -1
     random_state: Seed = 0

@@ -25,7 +25,7 @@ from gapcut.data import GraphSet
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
-from gapcut.metrics import Scores, score_graphs
+from gapcut.metrics import Scores, expected_calibration_error, score_graphs
 from gapcut.typing import AnyArray
 
 Inference = Annotated[MethodName | None, option("inference", more=" Default: the model's.")]
@@ -78,6 +78,10 @@ def evaluate(
     if not scores.nodes > 0:
         raise ValueError(f"{data}: no labelled node to compare with")
     document = {**scores_document(scores), **_counts(graphs, solutions, seconds)}
+    document["calibration_error"] = None
+    if svm.model_.temperature is not None:
+        chances = svm.predict_proba(graphs, solutions)
+        document["calibration_error"] = expected_calibration_error(graphs, chances, svm.classes_)
     document["certificate"] = certificate_document(svm.certificate_)
     emit(document, as_json, lambda console: _show_evaluation(console, svm, scores, document))
     return DONE
@@ -137,7 +141,15 @@ def _show_prediction(console: Console, document: dict[str, Any]) -> None:
 
 def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: dict[str, Any]) -> None:
     console.print(scores_table(scores))
+    for label in scores.never_predicted:
+        console.print(
+            f"warning      no node is labelled {label!s:.40}, though some are: try train --balanced"
+        )
     console.print(f"accuracy     {percent(scores.accuracy)} over nodes of {document['graphs']:,} graphs")
+    if document["calibration_error"] is not None:
+        console.print(
+            f"calibration  expected error {document['calibration_error']:.3f} of the labels' probabilities"
+        )
     console.print(_inference_line(document))
     console.print(f"certificate  {certificate_line(svm.certificate_)}")
 

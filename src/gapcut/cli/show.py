@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.status import Status
@@ -17,6 +18,7 @@ from rich.text import Text
 
 from gapcut.certificates import Callback, Certificate, Record
 from gapcut.files import json_text
+from gapcut.machine import Choice
 from gapcut.metrics import Scores
 from gapcut.report.strongest import PairWeight
 from gapcut.stacking import Base
@@ -86,6 +88,20 @@ def base_line(base: Base | None) -> str | None:
     return f"{base.description}; the certificate holds for the problem with its held-out columns"
 
 
+def show_choice(console: Console, choice: Choice | None) -> None:
+    """What a fit chose by its folds, and why."""
+    if choice is None:
+        return
+    console.print(f"chosen        {choice.reason}")
+    rows = [
+        [f"{t.C:g}", "yes" if t.base else "no", percent(float(np.mean(t.scores))), *map(percent, t.scores)]
+        for t in choice.trials
+    ]
+    if rows:
+        folds = [f"fold {i + 1}" for i in range(len(choice.trials[0].scores))]
+        console.print(table(["C", "base", "mean", *folds], rows, "Accuracy on held-out folds"))
+
+
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
     """The certificate for programs."""
     document = {**asdict(certificate), "gap": certificate.gap, "relative_gap": certificate.relative_gap}
@@ -101,6 +117,7 @@ def scores_document(scores: Scores) -> dict[str, Any]:
         "macro_precision": scores.macro_precision,
         "macro_recall": scores.macro_recall,
         "macro_f1": scores.macro_f1,
+        "never_predicted": list(scores.never_predicted),
         "node_weight": scores.nodes,
         "classes": [asdict(c) for c in scores.classes],
         "confusion": scores.confusion,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -30,6 +31,7 @@ from gapcut.cli.show import (
     emit,
     percent,
     progress,
+    show_choice,
 )
 from gapcut.data import GraphSet
 from gapcut.engines import peak_memory_mb
@@ -134,14 +136,21 @@ def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Mac
 
 
 def fit_path_to_the_end(
-    graphs: GraphSet, options: LearningOptions, task: str, C_values: list[float], classes: AnyArray
+    graphs: GraphSet,
+    options: LearningOptions,
+    task: str,
+    C_values: Sequence[float | Literal["cv"]],
+    classes: AnyArray,
 ) -> list[Machine]:
-    """One model per value of C, for these labels unless the options name others; Ctrl-C ends the command."""
+    """One model per value of C, for these labels unless the options name others; Ctrl-C ends the command. A model that
+    chooses its C is fitted by itself.
+    """
     with watch_interrupt() as interrupt, progress(task, options.target) as callback:
         estimator = options.estimator(graphs, callback, None)
         if estimator.classes is None:
             estimator.set_params(classes=classes)
-        models = estimator.fit_path(graphs, C_values)
+        numbers = [C for C in C_values if not isinstance(C, str)]
+        models = estimator.fit_path(graphs, numbers) if numbers else [estimator.fit(graphs)]
     if interrupt.pressed:
         raise KeyboardInterrupt
     return models
@@ -164,6 +173,8 @@ def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[st
         "certificate": certificate_document(model.certificate),
         "message": model.message,
         "base": base_line(model.base),
+        "C": svm.C_,
+        "choice": None if model.choice is None else model.choice.to_state(),
         "weights": {
             "unary": model.unary.size,
             "pairwise": model.pairwise.size,
@@ -188,6 +199,7 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
         console.print(f"              {document['message']}")
     if document["base"]:
         console.print(f"base          {document['base']}")
+    show_choice(console, svm.choice_)
     console.print(
         f"weights       {weights['unary']:,} unary; {weights['pairwise_nonzero']:,} of "
         f"{weights['pairwise']:,} pairwise "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
@@ -19,6 +20,8 @@ from gapcut.metrics import score_graphs
 from gapcut.typing import IntArray
 
 _DEFAULTS = LearningOptions()
+Asked = float | Literal["cv"]
+"""A value of C."""
 Folds = Annotated[int, Parameter(help="Number of folds, graphs shuffled by --seed.")]
 FoldArray = Annotated[
     str | None,
@@ -51,7 +54,7 @@ def cv(
     parts = test_folds(graphs, folds, fold_array, options.random_state)
     values = [options.C] if path is None else _path_values(path)
     rows = [row for name, test in parts for row in _run_fold(graphs, name, test, options, values)]
-    summary = [_summary(C, [row for row in rows if row["C"] == C]) for C in values]
+    summary = [_summary(C, [row for row in rows if row["asked"] == C]) for C in values]
     best = max(summary, key=lambda entry: entry["accuracy"]["mean"])
     document = {"graphs": len(graphs), "folds": rows, "path": summary, **best}
     emit(document, as_json, lambda console: _show(console, document))
@@ -87,7 +90,7 @@ def _path_values(text: str) -> list[float]:
 
 
 def _run_fold(
-    graphs: GraphSet, name: str, test: IntArray, options: LearningOptions, values: list[float]
+    graphs: GraphSet, name: str, test: IntArray, options: LearningOptions, values: Sequence[Asked]
 ) -> list[dict[str, Any]]:
     """One row per value of C. Seconds are those since the model before."""
     training = graphs[np.setdiff1d(np.arange(len(graphs)), test)]
@@ -101,7 +104,8 @@ def _run_fold(
         rows.append(
             {
                 "fold": name,
-                "C": C,
+                "asked": C,
+                "C": svm.C_,
                 "train": len(training),
                 "test": len(held_out),
                 **{score: getattr(scores, score) for score in _SCORES},
@@ -113,8 +117,12 @@ def _run_fold(
     return rows
 
 
-def _summary(C: float, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _summary(C: Asked, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"C": C, **{name: _spread([row[name] for row in rows]) for name in _SCORES}}
+
+
+def _number(C: Asked) -> str:
+    return C if isinstance(C, str) else f"{C:g}"
 
 
 def _spread(values: list[float]) -> dict[str, float]:
@@ -150,11 +158,11 @@ def _show(console: Console, document: dict[str, Any]) -> None:
     if len(document["path"]) > 1:
         columns = ["C", *(score.replace("_", " ") for score in _SCORES)]
         means = [
-            [f"{entry['C']:g}", *(_mean_and_spread(entry[score]) for score in _SCORES)]
+            [f"{_number(entry['C'])}", *(_mean_and_spread(entry[score]) for score in _SCORES)]
             for entry in document["path"]
         ]
         console.print(table(columns, means, "Means over folds"))
-        console.print(f"best C           {document['C']:g} (highest mean accuracy)")
+        console.print(f"best C           {_number(document['C'])} (highest mean accuracy)")
         return
     for score in _SCORES:
         console.print(f"{score.replace('_', ' '):16} {_mean_and_spread(document[score])}")

@@ -2,7 +2,7 @@
 
 from gapcut.data.cliques import CliqueSet, tuple_codes
 from gapcut.data.errors import GraphError, place
-from gapcut.data.graph import Graph, all_forests
+from gapcut.data.graph import Graph, all_forests, connected_parts
 from gapcut.data.graph_set import GraphSet, as_graphs
 from gapcut.data.npz import GraphFileError
 
@@ -14,6 +14,7 @@ __all__ = [
     "GraphSet",
     "all_forests",
     "as_graphs",
+    "connected_parts",
     "place",
     "tuple_codes",
 ]

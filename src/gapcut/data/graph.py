@@ -218,6 +218,15 @@ def _edge_features(value: Any, n_edges: int) -> FloatArray:
     return rows
 
 
+def connected_parts(graph: Graph) -> IntArray:
+    """(V,) number of the connected part of each node, whatever the direction of edges."""
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
+    n = graph.n_nodes
+    links = sp.csr_array((np.ones(graph.n_edges), (graph.edges[:, 0], graph.edges[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+
+
 def all_forests(graphs: Sequence[Graph]) -> bool:
     """Whether no graph has a cycle; several edges between two nodes count as one."""
     from scipy.sparse.csgraph import connected_components  # slow to import

@@ -17,6 +17,7 @@ from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
 _SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
+STOPPED_BY_USER = "stopped by the user: the best model so far is kept"
 _OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"
 
 
@@ -173,7 +174,7 @@ class Session:
         except OutOfTime:
             self.ended = _OUT_OF_TIME
         except KeyboardInterrupt:
-            self.ended = "stopped by the user: the best model so far is kept"
+            self.ended = STOPPED_BY_USER
 
     def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""

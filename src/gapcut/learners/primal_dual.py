@@ -288,7 +288,9 @@ class Steps:
         schedule.last_upper = bounds.upper
         best = (self.best or reached).value
         if before is not None and best == before.value:  # only the upper end moves
-            wait = min(wait, schedule.predict(now, bounds.upper - best, target * bounds.upper, schedule.gaps[-1]))
+            wait = min(
+                wait, schedule.predict(now, bounds.upper - best, target * bounds.upper, schedule.gaps[-1])
+            )
         schedule.note(now, bounds.upper - best, target * bounds.upper)
         schedule.next(now, wait)
 

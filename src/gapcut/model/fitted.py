@@ -12,6 +12,8 @@ from gapcut.data import Graph
 from gapcut.engines import each
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, MethodName, Solution, model_energy, solve
+from gapcut.inference.confidence import flip_energies, label_probabilities
+from gapcut.model.chosen import Choice
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
 from gapcut.stacking import Base
@@ -36,7 +38,8 @@ class FittedModel:
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by ``node_names``
     and the pipeline; where there is a ``base``, its log-probabilities are the last K node columns. ``cliques``: tuples
     of label codes and weights, one per clique group. ``message``: why training ended, in words. ``impossible``,
-    ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them.
+    ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them. ``temperature`` of the
+    probabilities, where it was fitted.
     """
 
     coder: LabelCoder
@@ -52,6 +55,8 @@ class FittedModel:
     xi: float | None = None
     cliques: tuple[CliqueWeights, ...] = ()
     base: Base | None = None
+    choice: Choice | None = None
+    temperature: float | None = None
 
     @property
     def n_features(self) -> int:
@@ -81,6 +86,10 @@ class FittedModel:
             (columns,) = self.base_columns([graph]) if said is None else [said]
             assert columns is not None
             (ready,) = self.base.join([ready], columns)
+        return self.energy_of(ready)
+
+    def energy_of(self, ready: Graph) -> Energy:
+        """:meth:`energy` of a graph with the columns that the weights multiply."""
         nodes, edges = row_matrix([ready.node_features]), row_matrix([ready.edge_features])
         cliques = [
             term
@@ -107,3 +116,23 @@ class FittedModel:
         """:meth:`infer` on several graphs; the same for any number of threads."""
         known = list(zip(graphs, self.base_columns(graphs, threads), strict=True))
         return each(lambda pair: self.infer(pair[0], method, said=pair[1]), known, threads)
+
+    def probabilities(
+        self, graphs: Sequence[Graph], labels: Sequence[AnyArray], threads: int = 1
+    ) -> list[FloatArray]:
+        """For each raw graph (V, K): the softmax of minus the energies, over the temperature, of the labeling with one
+        node changed and all others kept as in ``labels`` (one array a graph). Raises ValueError without a temperature.
+        """
+        if self.temperature is None:
+            raise ValueError(
+                "the model has no temperature for probabilities: fit it with probability=True or C='cv', on two graphs "
+                "or more, without cliques"
+            )
+        temperature = self.temperature
+
+        def one(known: tuple[Graph, Float32Array | None, AnyArray]) -> FloatArray:
+            graph, said, own = known
+            codes = self.coder.encode(own, graph.n_nodes, graph.name or "graph")
+            return label_probabilities(flip_energies(self.energy(graph, said), codes), temperature)
+
+        return each(one, list(zip(graphs, self.base_columns(graphs, threads), labels, strict=True)), threads)

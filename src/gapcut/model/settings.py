@@ -64,6 +64,12 @@ class Settings(Parameters):
         """What ``n_jobs`` means."""
         return thread_count(self.n_jobs)
 
+    @property
+    def trade_off(self) -> float:
+        """C, once it is a number."""
+        assert not isinstance(self.C, str)
+        return self.C
+
     def draw_seed(self) -> int:
         """Seed of one run; a RandomState gives another one every time it is asked."""
         if isinstance(self.random_state, np.random.RandomState):

@@ -15,6 +15,7 @@ from gapcut.data.labels import object_array, plain_value
 from gapcut.features import FeaturePipeline
 from gapcut.files import ModelFileError, blame, read_container
 from gapcut.inference import CliqueWeights
+from gapcut.model.chosen import Choice
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
 from gapcut.oracles.base import PROBLEMS
@@ -56,6 +57,10 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
     if model.base is not None:
         base_arrays, document["base"] = model.base.to_state()
         tensors |= {Base.prefix + name: array for name, array in base_arrays.items()}
+    if model.temperature is not None:
+        document["temperature"] = model.temperature
+    if model.choice is not None:
+        document["choice"] = model.choice.to_state()
     return {**tensors, **{_PIPELINE + name: array for name, array in arrays.items()}}, document
 
 
@@ -111,6 +116,8 @@ def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple
         data=_read_summary(_expect(document, "data", dict)),
         message=_expect(document, "message", str),
         base=base,
+        temperature=_read_temperature(document.get("temperature")),
+        choice=Choice.from_state(_expect(document, "choice", dict)) if "choice" in document else None,
     )
     return model, params
 
@@ -212,6 +219,12 @@ def _read_certificate(given: dict[str, Any]) -> Certificate:
     if certificate.iteration_bound is not None and type(certificate.iteration_bound) is not int:
         raise ValueError("the certificate's iteration bound is no whole number")
     return certificate
+
+
+def _read_temperature(value: Any) -> float | None:
+    if value is not None and not (type(value) is float and math.isfinite(value) and value > 0):
+        raise ValueError("the temperature is no positive number")
+    return value
 
 
 def _read_claim(given: dict[str, Any]) -> OneHotClaim:

@@ -24,6 +24,9 @@ from gapcut.problem import LearningProblem, learning_problem, loss_weights
 from gapcut.stacking import Base, fit_base
 from gapcut.typing import FloatArray, IntArray
 
+FEWEST_NODES = 1000
+"""Labelled nodes without which ``base="auto"`` is none."""
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
@@ -41,8 +44,12 @@ class TrainingSet:
     base: Base | None = None
 
 
-def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
-    """Fit the feature steps and the base on whole graphs, then cut out the labelled nodes."""
+def training_sets(graphs: Sequence[Graph], settings: Settings) -> list[TrainingSet]:
+    """Fit the feature steps and the base on whole graphs, then cut out the labelled nodes.
+
+    Without a base one set; with one, one that has its columns; with ``base="auto"`` both in this order, or the first
+    alone where fewer than ``FEWEST_NODES`` nodes have a label.
+    """
     if settings.classes is None:
         coder = LabelCoder.found([g.labels for g in graphs])
     else:
@@ -58,19 +65,19 @@ def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
     )
     ready = pipeline.fit_transform(graphs)
     tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
-    base = None
+    bases: list[Base | None] = [None] if settings.base is None or settings.base == "auto" else []
     if settings.base is not None:
         codes, _ = _codes(graphs, coder)
-        base = fit_base(
-            settings.base,
-            settings.base_features,
-            graphs,
-            codes,
-            coder.n_labels,
-            settings.draw_seed(),
-            settings.threads,
-        )
-    return labelled_part(ready, coder, pipeline, tuples, base)
+        kind = "trees" if settings.base == "auto" else settings.base
+        if settings.base != "auto" or (codes >= 0).sum() >= FEWEST_NODES:
+            seed, threads = settings.draw_seed(), settings.threads
+            bases.append(fit_base(kind, settings.base_features, graphs, codes, coder.n_labels, seed, threads))
+    return [labelled_part(ready, coder, pipeline, tuples, base) for base in bases]
+
+
+def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
+    """The first of :func:`training_sets`."""
+    return training_sets(graphs, settings)[0]
 
 
 def _codes(graphs: Sequence[Graph], coder: LabelCoder) -> tuple[IntArray, IntArray]:
@@ -116,7 +123,7 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         data.graphs,
         data.codes,
         n_labels=data.coder.n_labels,
-        C=settings.C,
+        C=settings.trade_off,
         loss_scale=settings.loss_scale,
         class_weight=class_weights(settings.class_weight, data),
         lower=lower,

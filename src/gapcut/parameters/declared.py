@@ -44,6 +44,10 @@ class Parameters:
     documentation has the entries below. On the command line their first lines are the help (``cli/options.py``).
 
     C: Trade-off between training loss and ``1/2 |w|^2``.
+        ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most five folds of whole graphs (of connected parts
+        where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 %, until the first
+        fold gets no better twice in a row. The smallest C is taken whose accuracy on the nodes held out is within one
+        standard error of the best; ``choice_`` has the folds' scores.
     loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
     gap: Stop once (upper - lower) / upper is proven to be at most this.
     eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
@@ -105,14 +109,19 @@ class Parameters:
         They join after the feature steps, clipped at log 0.001: for the training graphs those of classifiers that have
         not seen them (5 folds of whole graphs; of one graph's stretches where there is one), for new graphs those of
         one that has seen all. ``"trees"``: extremely randomised trees; or any classifier of scikit-learn with
-        ``predict_proba``. The certificate holds for the problem with these columns. ``save`` keeps trees, forests,
-        histogram boosting and logistic regression (also after a ``StandardScaler``) as arrays, and refuses others.
+        ``predict_proba``. ``"auto"``: trees, if folds as those of ``C="cv"`` are more accurate with them by more than
+        one standard error; none with less than 1,000 labelled nodes. The certificate holds for the problem with these
+        columns. ``save`` keeps trees, forests, histogram boosting and logistic regression (also after a
+        ``StandardScaler``) as arrays, and refuses others.
     base_features: What the base sees of a node.
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
         ``context``: in two more rounds also what the round before takes its neighbours for.
+    probability: Fit the temperature of ``predict_proba`` on held-out folds.
+        Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
+        temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
     """
 
-    C: Positive = 1.0
+    C: Positive | Literal["cv"] = 1.0
     loss_scale: Positive = 100.0
     gap: Share = 1e-2
     eps: Positive | None = None
@@ -140,6 +149,7 @@ class Parameters:
     incidence_scale: IncidenceScale = "auto"
     base: BaseChoice | None = None
     base_features: BaseFeatures = "edges"
+    probability: bool = False
 
 
 def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:

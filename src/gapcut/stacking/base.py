@@ -28,8 +28,9 @@ from gapcut.stacking.folds import node_folds
 from gapcut.stacking.table import BaseFeatures, Context, node_rows, row_width
 from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
 
-BaseChoice: TypeAlias = Literal["trees"] | ProbabilityEstimator
+BaseKind: TypeAlias = Literal["trees"] | ProbabilityEstimator
 """What a base is made of."""
+BaseChoice: TypeAlias = Literal["auto"] | BaseKind
 
 _LEAST = 1e-3
 """Probabilities are at least this before their logarithm."""
@@ -149,7 +150,7 @@ class Base:
 
 
 def fit_base(
-    base: BaseChoice,
+    base: BaseKind,
     features: BaseFeatures,
     graphs: Sequence[Graph],
     codes: IntArray,
@@ -198,7 +199,7 @@ def _predictor(
 
 
 def _fit(
-    base: BaseChoice,
+    base: BaseKind,
     table: Float32Array,
     codes: IntArray,
     weights: FloatArray | None,

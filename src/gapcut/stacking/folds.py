@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from gapcut.data import Graph
+from gapcut.data import Graph, connected_parts
 from gapcut.typing import BoolArray, IntArray
 
 FOLDS = 5
@@ -37,11 +37,11 @@ def node_folds(graphs: Sequence[Graph], labelled: BoolArray, seed: int, folds: i
 
 def _places(graph: Graph) -> IntArray:
     """(V,) place of each node in a breadth-first order, component by component."""
-    from scipy.sparse.csgraph import breadth_first_order, connected_components  # slow to import
+    from scipy.sparse.csgraph import breadth_first_order  # slow to import
 
     n = graph.n_nodes
     links = sp.csr_array((np.ones(graph.n_edges), (graph.edges[:, 0], graph.edges[:, 1])), shape=(n, n))
-    _, component = connected_components(links, directed=False)
+    component = connected_parts(graph)
     place = np.zeros(n, dtype=np.int64)
     done = 0
     for first in np.unique(component, return_index=True)[1].tolist():

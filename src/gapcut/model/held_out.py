@@ -1,0 +1,163 @@
+"""Training graphs labelled by models that have not seen them: what choices and calibration rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapcut.data import Graph, connected_parts
+from gapcut.inference import solve_many
+from gapcut.inference.confidence import fit_temperature, flip_energies
+from gapcut.learners.base import STOPPED_BY_USER
+from gapcut.model.fitted import FittedModel
+from gapcut.model.settings import Settings
+from gapcut.model.training import TrainingSet, build_problem, learn_path
+from gapcut.stacking import FOLDS
+from gapcut.typing import FloatArray, IntArray
+
+_LOOSE = 0.05
+_PATIENCE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The graphs of a training set, and the fold (n,) in which each is held out, from 0 on."""
+
+    data: TrainingSet
+    fold: IntArray
+
+    @classmethod
+    def of(cls, data: TrainingSet, seed: int) -> Folds | None:
+        """At most five folds of whole graphs, shuffled; of groups of connected parts where there is one graph. None
+        where that is connected.
+        """
+        n = len(data.graphs)
+        if n > 1:
+            return cls(data, np.random.default_rng(seed).permutation(n) % min(FOLDS, n))
+        graph, code = data.graphs[0], data.codes[0]
+        group = _balanced(connected_parts(graph))
+        parts = [group == f for f in range(int(group.max(initial=0)) + 1)]
+        if len(parts) < 2:
+            return None
+        graphs, codes = tuple(graph.induced(part) for part in parts), tuple(code[part] for part in parts)
+        return cls(replace(data, graphs=graphs, codes=codes), np.arange(len(parts)))
+
+    def __len__(self) -> int:
+        return int(self.fold.max()) + 1
+
+    def without(self, f: int) -> TrainingSet:
+        """The graphs of the other folds."""
+        kept = np.flatnonzero(self.fold != f).tolist()
+        graphs, codes = self.data.graphs, self.data.codes
+        return replace(self.data, graphs=tuple(graphs[i] for i in kept), codes=tuple(codes[i] for i in kept))
+
+
+def _balanced(part: IntArray) -> IntArray:
+    """Parts (V,) in at most five groups of about equally many nodes."""
+    sizes = np.bincount(part)
+    groups = np.zeros(min(FOLDS, len(sizes)), dtype=np.int64)
+    place = np.empty(len(sizes), dtype=np.int64)
+    for i in np.argsort(-sizes, kind="stable").tolist():
+        place[i] = int(groups.argmin())
+        groups[place[i]] += sizes[i]
+    return np.asarray(place[part])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What the models (one a fold) of a value of ``C`` say of graphs they have not seen: codes of ``labels``, one array
+    a graph; ``right`` and ``weight`` (n,): the weight of each graph's nodes that are right, and of all."""
+
+    C: float
+    folds: Folds
+    models: tuple[FittedModel, ...]
+    labels: tuple[IntArray, ...]
+    right: FloatArray
+    weight: FloatArray
+
+    @property
+    def accuracy(self) -> float:
+        """Over all nodes."""
+        return float(self.right.sum() / self.weight.sum())
+
+    @property
+    def by_fold(self) -> tuple[float, ...]:
+        """Accuracy on each fold."""
+        right, weight = (np.bincount(self.folds.fold, values) for values in (self.right, self.weight))
+        return tuple((right / np.where(weight > 0, weight, 1.0)).tolist())
+
+    def gain_over(self, other: HeldOut) -> tuple[float, float]:
+        """Difference in accuracy over the same graphs, and its standard error: that of a ratio of sums over graphs."""
+        total, n = self.weight.sum(), len(self.weight)
+        gain = self.right - other.right
+        mean = float(gain.sum() / total)
+        return mean, float(np.sqrt(((gain - mean * self.weight) ** 2).sum() * n / (n - 1)) / total)
+
+
+def held_out_temperature(held: HeldOut) -> float:
+    """The temperature that makes the true labels of graphs most likely under models that have not seen them."""
+    data, flips = held.folds.data, []
+    for graph, fold, labels in zip(data.graphs, held.folds.fold.tolist(), held.labels, strict=True):
+        flips.append(flip_energies(held.models[fold].energy_of(graph), labels))
+    weights = np.concatenate([_node_weights(graph) for graph in data.graphs])
+    return fit_temperature(np.concatenate(flips), np.concatenate(data.codes), weights)
+
+
+def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> list[HeldOut]:
+    """One entry per value of C, ascending. Each fold is trained once along the values, to a gap of 5 % or the target if
+    that is larger. The first fold ends the path where it got no better twice in a row. Ctrl-C ends all of it.
+    """
+    loose = replace(settings, gap=max(settings.gap, _LOOSE), eps=None, callback=None, checkpoint=None)
+    tried: list[list[_Fold]] = []
+    for f in range(len(folds)):
+        tried.append(list(_along(folds, f, loose, values)))
+        values = values[: len(tried[0])]
+    weight = np.array([_node_weights(graph).sum() for graph in folds.data.graphs])
+    out = []
+    for C, at_C in zip(values, zip(*tried, strict=True), strict=True):
+        known = {i: labels for fold in at_C for i, labels in fold.labels.items()}
+        labels = tuple(known[i] for i in range(len(weight)))
+        right = np.array([_right(folds.data, i, y) for i, y in enumerate(labels)])
+        out.append(HeldOut(C, folds, tuple(fold.model for fold in at_C), labels, right, weight))
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """The model that has not seen a fold, and its labels of the graphs in it, by their numbers."""
+
+    model: FittedModel
+    labels: dict[int, IntArray]
+
+
+def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) -> Iterator[_Fold]:
+    """One fold along the values of C."""
+    asked = np.flatnonzero(folds.fold == f).tolist()
+    method = "trws" if settings.inference == "auto" else settings.inference
+    scores: list[float] = []
+    for model in _path(folds.without(f), settings, values):
+        energies = [model.energy_of(folds.data.graphs[i]) for i in asked]
+        found = solve_many(energies, method=method, n_threads=settings.threads)
+        labels = {i: solution.labels for i, solution in zip(asked, found, strict=True)}
+        yield _Fold(model, labels)
+        scores.append(sum(_right(folds.data, i, y) for i, y in labels.items()))
+        if f == 0 and len(scores) > _PATIENCE and max(scores[-_PATIENCE:]) <= max(scores[:-_PATIENCE]):
+            return
+
+
+def _path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> Iterator[FittedModel]:
+    problem = build_problem(data, replace(settings, C=values[0]))
+    for model in learn_path(data, problem, settings, values):
+        if model.message.startswith(STOPPED_BY_USER):
+            raise KeyboardInterrupt
+        yield model
+
+
+def _node_weights(graph: Graph) -> FloatArray:
+    return np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
+
+
+def _right(data: TrainingSet, i: int, labels: IntArray) -> float:
+    return float(_node_weights(data.graphs[i])[labels == data.codes[i]].sum())

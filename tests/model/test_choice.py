@@ -1,0 +1,158 @@
+"""C and the base as the training graphs' own folds choose them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import gapcut.model.training
+from gapcut import Graph, GraphSet, ModelFileError, StructuredSVM
+from gapcut.files import read_container, write_container
+from gapcut.model.chosen import Choice
+from gapcut.model.held_out import Folds, HeldOut
+from gapcut.model.settings import Settings
+from gapcut.model.training import training_set
+from sample_graphs import same_model, sample_graphs
+
+FAST = {"gap": 1e-2, "loss_scale": 10.0}
+
+
+def data_of(graphs):
+    return training_set(GraphSet(graphs), Settings.checked(StructuredSVM().get_params()))
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_each_graph_is_held_out_once(count):
+    folds = Folds.of(data_of(sample_graphs(count)), 0)
+    assert len(folds) == min(5, count)
+    seen = [len(folds.without(f).graphs) + int((folds.fold == f).sum()) for f in range(len(folds))]
+    assert set(seen) == {count}
+
+
+def test_parts_of_one_graph_are_held_out_in_balance():
+    sizes = [40, 20, 15, 10, 10, 5, 4]
+    starts = np.cumsum([0, *sizes])
+    edges = [(i, i + 1) for s, e in itertools.pairwise(starts) for i in range(s, e - 1)]
+    labels = np.arange(starts[-1]) % 2
+    folds = Folds.of(data_of([Graph(labels[:, None] + 0.0, edges, labels=labels)]), 0)
+    assert sorted(g.n_nodes for g in folds.data.graphs) == [14, 15, 15, 20, 40]
+    assert sum(g.n_edges for g in folds.data.graphs) == len(edges)
+
+
+def test_one_connected_graph_gets_the_stated_default():
+    (graph,) = sample_graphs(1, n_nodes=30)
+    chain = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
+    svm = StructuredSVM(C="cv", **FAST).fit([graph.replace(edges=chain, edge_features=np.ones((29, 1)))])
+    assert svm.C_ == 1.0
+    assert "nothing to hold out" in svm.choice_.reason
+
+
+def said(C, right):
+    return HeldOut(C, None, (), (), np.array(right, dtype=float), np.full(len(right), 10.0))
+
+
+def test_the_error_of_a_difference_is_that_over_graphs():
+    a, b = said(1, [5, 6, 7, 8]), said(10, [6, 7, 8, 9])
+    assert b.gain_over(a) == pytest.approx((0.1, 0.0))
+    gain, error = said(10, [9, 6, 7, 8]).gain_over(a)
+    assert gain == pytest.approx(0.1)
+    assert error == pytest.approx(np.std([4, 0, 0, 0], ddof=1) / 2 / 10)  # as of a mean, with equal weights
+
+
+def test_the_smallest_C_within_one_standard_error_is_taken():
+    from gapcut.model.choice import _smallest
+
+    path = [said(0.1, [5, 5, 5, 5]), said(1, [8, 8, 7, 8]), said(10, [8, 8, 9, 7])]
+    assert _smallest(path).C == 1  # 31 against 32 of 40, now here, now there
+    path[2] = said(10, [9, 9, 8, 9])
+    assert _smallest(path).C == 10  # better everywhere
+
+
+@pytest.fixture(scope="module")
+def searched():
+    return StructuredSVM(C="cv", **FAST).fit(sample_graphs(10, seed=4))
+
+
+def test_the_model_is_that_of_the_chosen_C(searched):
+    choice = searched.choice_
+    assert searched.C == "cv"
+    assert searched.C_ == choice.C in [t.C for t in choice.trials]
+    assert all(len(t.scores) == 5 and not t.base for t in choice.trials)
+    assert f"C = {choice.C:g}" in choice.reason
+    assert same_model(searched, StructuredSVM(C=choice.C, **FAST).fit(sample_graphs(10, seed=4)))
+    assert searched.check(sample_graphs(10, seed=4)).verdict == "holds"
+
+
+def test_the_choice_is_saved(searched, tmp_path):
+    searched.save(tmp_path / "m.gapcut")
+    back = StructuredSVM.load(tmp_path / "m.gapcut")
+    assert back.choice_ == searched.choice_
+    assert (back.C, back.C_) == ("cv", searched.C_)
+    assert back.check(sample_graphs(10, seed=4)).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"C": "1"}, {"C": -1.0}, {"base": 0}, {"trials": [[1.0, False, ["x"]]]}, {"reason": 3}]
+)
+def test_a_hostile_choice_is_refused(searched, tmp_path, wrong):
+    searched.save(tmp_path / "m.gapcut")
+    arrays, document = read_container(tmp_path / "m.gapcut")
+    del document["sha256"]
+    document["choice"] |= wrong
+    write_container(tmp_path / "m.gapcut", arrays, document)
+    with pytest.raises(ModelFileError):
+        StructuredSVM.load(tmp_path / "m.gapcut")
+
+
+def rings(seed, count=8):
+    """Labels that no linear score of the one feature tells, and a classifier does."""
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for _ in range(count):
+        x = rng.normal(size=40)
+        chain = np.stack([np.arange(39), np.arange(1, 40)], axis=1)
+        graphs.append(Graph(x[:, None], chain, labels=(np.abs(x) > 0.7).astype(int)))
+    return GraphSet(graphs)
+
+
+def test_a_base_joins_where_it_helps(monkeypatch):
+    monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 100)
+    svm = StructuredSVM(base="auto", **FAST).fit(rings(0))
+    assert svm.choice_.base
+    assert svm.model_.base is not None
+    assert "the base joins" in svm.choice_.reason
+    assert svm.C_ == 1.0
+    assert svm.score(rings(1)) > 0.9
+    assert {t.base for t in svm.choice_.trials} == {True, False}
+
+
+def test_it_stays_out_where_it_does_not(monkeypatch):
+    monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 100)
+    rng = np.random.default_rng(0)
+    graphs = [
+        Graph(x := rng.normal(size=(30, 2)), None, labels=(x.sum(axis=1) > 0).astype(int)) for _ in range(8)
+    ]
+    svm = StructuredSVM(base="auto", **FAST).fit(graphs)
+    assert svm.model_.base is None
+    assert not svm.choice_.base
+    assert same_model(svm, StructuredSVM(**FAST).fit(graphs))
+
+
+def test_with_few_nodes_it_is_not_tried():
+    svm = StructuredSVM(base="auto", **FAST).fit(sample_graphs(4))
+    assert svm.choice_ == Choice(1.0, False, (), "no base: 48 labelled nodes are fewer than 1,000")
+
+
+def test_a_path_has_one_base(monkeypatch):
+    monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 100)
+    low, high = StructuredSVM(base="auto", **FAST).fit_path(rings(0), [1, 10])
+    assert low.model_.base is high.model_.base is not None
+    assert (low.C_, high.C_) == (1.0, 10.0)
+
+
+def test_ctrl_c_ends_the_search(monkeypatch):
+    import gapcut.learners.base as learners
+
+    monkeypatch.setattr(learners.Session, "guard", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        StructuredSVM(C="cv", **FAST).fit(sample_graphs(4))
