@@ -284,3 +284,31 @@ def test_a_split_of_another_problem_is_refused():
             with pytest.raises(ValueError, match="another problem"):
                 other.total(np.zeros(second.dim))
     assert refused > 10
+
+
+def test_sparse_edge_features_give_the_same_steps_by_either_loop():
+    """How dense they are decides which loops they meet; columns of zeros change the density and nothing else."""
+    rng = np.random.default_rng(4)
+    graphs, labels = [], []
+    for _ in range(6):
+        edges = rng.integers(30, size=(60, 2))
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        y = rng.integers(4, size=30)
+        alike = (y[edges[:, 0]] == y[edges[:, 1]])[:, None]
+        present = rng.random((len(edges), 12)) < np.where(alike, 0.8, 0.1)
+        features = np.where(present, 0.5 + rng.random(present.shape), 0.0)
+        graphs.append(TinyGraph(np.eye(4)[y] + rng.normal(0.0, 0.6, (30, 4)), edges, features))
+        labels.append(y)
+    found = []
+    for zeros, threads in ((0, 1), (0, 3), (200, 1)):  # a quarter of the features, or a sixtieth
+        wide = [
+            TinyGraph(g.node_features, g.edges, np.pad(g.edge_features, ((0, 0), (0, zeros)))) for g in graphs
+        ]
+        problem = learning_problem(wide, labels, n_labels=4, C=20.0, loss_scale=100.0)
+        steps = Steps(PrimalDual(n_threads=threads), problem, CutOracle(problem))
+        steps.state.advance(40)
+        found.append(problem.expand(steps.relaxation.weights())[1][..., :12])
+        assert steps.state.active_pairs == 3
+    assert np.array_equal(found[0], found[1])
+    assert np.abs(found[0]).max() > 0.1
+    assert np.allclose(found[0], found[2], rtol=0.0, atol=1e-5)
