@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import lzma
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -47,7 +49,8 @@ def read_energy(path: str | os.PathLike[str], evidence: str | os.PathLike[str] |
     what is wrong in the file, ``OSError`` if it cannot be opened.
     """
     path = Path(path)
-    energy = _format(path).read(contents(path), path)
+    with _no_collection():
+        energy = _format(path).read(contents(path), path)
     if evidence is None:
         return energy
     known = read_evidence(contents(Path(evidence)), Path(evidence), energy)
@@ -68,6 +71,18 @@ def write_energy(energy: Energy, path: str | os.PathLike[str]) -> None:
     elif path.suffix.lower() == ".xz":
         data = lzma.compress(data)
     write_atomically(path, lambda file: file.write(data))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without garbage collection: it would go through millions of new words again and again and find nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _format(path: Path) -> Format:

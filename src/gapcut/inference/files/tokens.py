@@ -103,6 +103,11 @@ class Tokens:
             return None
         return values if "_" not in self._text and self._text.isascii() else None
 
+    def are_digits(self, places: IntArray) -> bool:
+        """Whether the words in these places, counted from the next one, are digits only."""
+        ahead = self._words
+        return not len(places) or "".join([ahead[i] for i in (places + self._at).tolist()]).isdigit()
+
     def end(self, after: str) -> None:
         """Refuse words after the last one expected."""
         if self._at < len(self._words):

@@ -19,7 +19,7 @@ from gapcut.inference.files.factors import MOST_NODES_OF_A_TABLE, Factor, Factor
 from gapcut.inference.files.flat import FlatFactors, scopes_are_good, table_sizes
 from gapcut.inference.files.tokens import Tokens
 from gapcut.inference.packing import spans
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import FloatArray
 
 _DIGITS = Context(prec=25, Emax=10**17, Emin=-(10**17))
 _SAFE_EXPONENT = 690.0  # exp stays a normal float64
@@ -72,18 +72,14 @@ def _all_tables(tokens: Tokens, labels: list[int], n_tables: int) -> FlatFactors
     begin, order = np.array(starts, dtype=np.int64), np.array(orders, dtype=np.int64)
     scope_at, n_labels = np.concatenate([[0], np.cumsum(order)]), np.array(labels, dtype=np.int64)
     places = spans(begin + 1, order)
-    if at > len(words) or not _are_integers(tokens, np.concatenate([begin, places])):
+    if at > len(words) or not tokens.are_digits(np.concatenate([begin, places])):
         return None
     members = values[places].astype(np.int64)
     if not scopes_are_good(len(labels), scope_at, members) or order.max(initial=0) > 8:
         return None
     sizes = table_sizes(n_labels, scope_at, members)
     heads = at + np.cumsum(sizes + 1) - sizes - 1
-    if (
-        at + (sizes + 1).sum() != len(words)
-        or (values[heads] != sizes).any()
-        or not _are_integers(tokens, heads)
-    ):
+    if at + (sizes + 1).sum() != len(words) or (values[heads] != sizes).any() or not tokens.are_digits(heads):
         return None
     first = tokens.at + 1
     kept = spans(heads + 1, sizes)
@@ -92,12 +88,6 @@ def _all_tables(tokens: Tokens, labels: list[int], n_tables: int) -> FlatFactors
         return None
     entries = _minus_logs(weights, lambda i: tokens.text(first + int(kept[i])))
     return FlatFactors(n_labels, scope_at, members, np.cumsum(sizes) - sizes, entries)
-
-
-def _are_integers(tokens: Tokens, places: IntArray) -> bool:
-    """Whether the words in these places, counted from the next one, are written as integers."""
-    first = tokens.at + 1
-    return all(tokens.text(first + i).isdigit() for i in places.tolist())
 
 
 def _energies(tokens: Tokens, size: int, index: int) -> FloatArray:
