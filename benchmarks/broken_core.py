@@ -30,7 +30,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from gapcut.datasets import make_planted
 from gapcut.machine import Machine
-machine = Machine(oracle=sys.argv[2], gap=0.01, time_limit=60.0)
+machine = Machine(oracle=sys.argv[2], gap=float(sys.argv[3]), time_limit=60.0)
 proof = machine.fit_proven(make_planted(4, 30, n_labels=4, seed=3))
 proof.save(Path("p.npz"))
 proof.save_graphs(Path("g.npz"))
@@ -46,11 +46,12 @@ class Bug:
     name: str
     oracle: str
     changes: tuple[tuple[str, str, str], ...]
+    gap: float = 0.01
 
 
-def bug(name: str, oracle: str, *changes: str) -> Bug:
+def bug(name: str, oracle: str, *changes: str, gap: float = 0.01) -> Bug:
     triples = tuple(zip(changes[::3], changes[1::3], changes[2::3], strict=True))
-    return Bug(name, oracle, triples)
+    return Bug(name, oracle, triples, gap)
 
 
 BUGS = (
@@ -86,6 +87,7 @@ BUGS = (
         "bindings/relaxed_labels.hpp",
         "if (!(x.data()[i] >= 0.0F && x.data()[i] <= 1.0F))",
         "if (!(x.data()[i] >= -9.0F && x.data()[i] <= 9.0F))",
+        gap=1e-4,  # at which labels are repaired
     ),
     bug(
         "pairs of relaxed labels take the maximum",
@@ -218,7 +220,7 @@ def run(planted: Bug) -> tuple[str, tuple[float, float] | None]:
     for module in (HOME / "build").glob("_core*.so"):
         shutil.copy(module, HOME / "package" / "gapcut")
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-c", CHILD, str(HOME / "package"), planted.oracle]
+    command = [sys.executable, "-c", CHILD, str(HOME / "package"), planted.oracle, str(planted.gap)]
     done = subprocess.run(command, cwd=HOME, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return f"failed: {done.stderr.strip().splitlines()[-1][:100]}", None

@@ -53,9 +53,8 @@ def compare_with_enumeration(seeds: range, oracle: str) -> None:
         lower, upper = checker.verify(proof, graphs)
         assert_true(proof, graphs, (lower, upper), rng)
         # written ends are those of the numbers in the file, up to floating point
-        size = max(abs(found.upper), 1e-9)
-        assert float(lower) - found.lower < 1e-9 * size + 1e-9 * header(proof)["C"]
-        assert found.upper - float(upper) < 1e-9 * size + 1e-9 * header(proof)["C"]
+        assert float(lower) - found.lower < 1e-6 * found.upper + 1e-9
+        assert found.upper - float(upper) < 1e-6 * found.upper + 1e-9
 
 
 @pytest.mark.parametrize("oracle", ORACLES)

@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from gapcut.certificates.bounds import dual_bound, primal_bound
+from gapcut.certificates.bounds import dual_bound, no_plane_bound, primal_bound
 from gapcut.certificates.certificate import Bracket
 from gapcut.certificates.rounding import gamma
 from gapcut.files import write_atomically, write_bytes
@@ -70,18 +70,27 @@ def prove(
     """
     relaxation = point.relaxation
     above = relaxation.prove_slack(weights, point.closely)
-    near, below = relaxation.whole(point.labels or truth)
-    plane, loss = relaxation.plane(near)
-    C, nodes = problem.C, np.diff(problem.core.node_offset).max(initial=0)
-    slip = 2.0 * C * problem.max_loss * gamma(float(nodes) + 8.0)
+    lower, below = _lower(problem, relaxation, point.labels or truth)
+    if lower <= no_plane_bound(problem):  # nothing that the labels prove, but what the true ones do
+        lower, below = _lower(problem, relaxation, truth)
+    nodes = np.diff(problem.core.node_offset).max(initial=0)
+    slip = 2.0 * problem.C * problem.max_loss * gamma(float(nodes) + 8.0)
     upper = primal_bound(problem, weights, above.slack)[0]
-    lower = dual_bound(problem, C * plane, C * loss, problem.n_graphs + relaxation.roundings)[0]
     ends = lower - slip - gamma(4) * abs(lower), upper + slip + gamma(4) * upper
     return max(0.0, ends[0]), ends[1], {**above.arrays, **below}
 
 
+def _lower(
+    problem: LearningProblem, relaxation: Relaxation, labels: RelaxedLabels
+) -> tuple[float, dict[str, AnyArray]]:
+    near, arrays = relaxation.whole(labels)
+    plane, loss = relaxation.plane(near)
+    terms = problem.n_graphs + relaxation.roundings
+    return dual_bound(problem, problem.C * plane, problem.C * loss, terms)[0], arrays
+
+
 def _write_deflated(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
-    """As ``np.savez_compressed``, in a fifth of its time: most shares are all or nothing, which is found at once."""
+    """As ``np.savez_compressed``, in about a third of its time for files a quarter larger."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
@@ -15,6 +15,9 @@ from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLi
 from gapcut.cli.outputs import GRAPHS, PROOF, Force, Kind, check_outputs, graphs_path, write_result
 from gapcut.cli.show import emit, percent, progress
 from gapcut.machine import Machine, Proof
+
+CONFIRMED: Final = 1e-4
+"""Part of the upper end that a proof may fall short of the certificate: a hundredth of the default gap."""
 
 
 def prove(
@@ -80,7 +83,8 @@ def write_proof(found: Proof, path: Path, data: Path, select: str | None) -> Non
 
 
 def proof_document(found: Proof, path: Path) -> dict[str, Any]:
-    """What was proven, and where it is written."""
+    """What was proven, and where it is written. ``confirms``: both ends of the certificate, up to 0.01 %."""
+    (lower, upper), slip = found.header["certificate"], CONFIRMED * found.upper
     return {
         "proof": str(path),
         "graphs": str(graphs_path(path)),
@@ -88,15 +92,17 @@ def proof_document(found: Proof, path: Path) -> dict[str, Any]:
         "lower": found.lower,
         "upper": found.upper,
         "relative_gap": found.relative_gap,
+        "confirms": bool(found.lower >= lower - slip and found.upper <= upper + slip),
         "bytes": path.stat().st_size if path.exists() else None,
     }
 
 
 def proof_line(document: dict[str, Any]) -> str:
     """One line of it."""
+    less = "" if document["confirms"] else " (less than the certificate claims)"
     return (
         f"{document['proof']} shows {document['lower']:.9g} <= optimum <= this model <= {document['upper']:.9g}, gap "
-        f"{percent(document['relative_gap'])}; check it with check_proof.py and {document['graphs']}"
+        f"{percent(document['relative_gap'])}{less}; check it with check_proof.py and {document['graphs']}"
     )
 
 
