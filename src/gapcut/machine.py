@@ -23,7 +23,7 @@ from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.metrics import score_graphs
-from gapcut.model.choice import decide
+from gapcut.model.choice import advice, decide
 from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
@@ -73,7 +73,11 @@ class Machine(Parameters):
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
         model, self._reached = learn(data, problem, settings, reached)
-        return self._adopt(replace(model, choice=found.choice, temperature=found.temperature))
+        proof = model.certificate
+        asked = found.choice is None and proof.status == "certified"
+        warning = advice(data, settings, problem, proof.upper) if asked else None
+        model = replace(model, choice=found.choice, temperature=found.temperature, advice=warning)
+        return self._adopt(model)
 
     def fit_path(
         self, X: Iterable[Any], C_values: Iterable[float], y: Sequence[Any] | None = None

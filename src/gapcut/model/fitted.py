@@ -39,7 +39,7 @@ class FittedModel:
     and the pipeline; where there is a ``base``, its log-probabilities are the last K node columns. ``cliques``: tuples
     of label codes and weights, one per clique group. ``message``: why training ended, in words. ``impossible``: see
     :class:`gapcut.learners.LearnResult`; files do not keep it, the message does. ``temperature`` of the probabilities,
-    where it was fitted.
+    where it was fitted. ``advice``: a warning about C; files do not keep it.
     """
 
     coder: LabelCoder
@@ -55,6 +55,7 @@ class FittedModel:
     base: Base | None = None
     choice: Choice | None = None
     temperature: float | None = None
+    advice: str | None = None
 
     @property
     def n_features(self) -> int:
