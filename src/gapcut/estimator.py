@@ -79,11 +79,14 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
 
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """:meth:`gapcut.machine.Machine.fit`, which says what is taken and raised; warns with scikit-learn's
-        ``ConvergenceWarning`` where a limit, a callback or Ctrl-C came before the target.
+        ``ConvergenceWarning`` where a limit, a callback or Ctrl-C came before the target, and with a ``UserWarning``
+        where C is plainly too small.
         """
         super().fit(X, y)
         if self.certificate_.status == "stopped":
             warnings.warn(self.model_.message, ConvergenceWarning, stacklevel=2)
+        if self.model_.advice is not None:
+            warnings.warn(self.model_.advice, UserWarning, stacklevel=2)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

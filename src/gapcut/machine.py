@@ -24,7 +24,7 @@ from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.learners import LearnResult
 from gapcut.metrics import score_graphs
-from gapcut.model.choice import decide
+from gapcut.model.choice import advice, decide
 from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
@@ -94,8 +94,17 @@ class Machine(Parameters):
         reached = getattr(self, "_reached", None) if settings.warm_start else None
         result = learn(data, problem, settings, reached)
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
-        model = fitted(data, problem, result)
-        self._adopt(replace(model, choice=found.choice, temperature=found.temperature))
+        certificate = result.certificate
+        asked = found.choice is None and certificate.status == "certified"
+        warning = advice(data, settings, problem, certificate.upper) if asked else None
+        self._adopt(
+            replace(
+                fitted(data, problem, result),
+                choice=found.choice,
+                temperature=found.temperature,
+                advice=warning,
+            )
+        )
         return data, problem, settings, result
 
     def fit_path(

@@ -173,6 +173,7 @@ def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[st
         "certificate": certificate_document(model.certificate),
         "message": model.message,
         "base": base_line(model.base),
+        "advice": model.advice,
         "C": svm.C_,
         "choice": None if model.choice is None else model.choice.to_state(),
         "weights": {
@@ -197,6 +198,8 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
     if svm.certificate_.status != "certified":
         console.print(f"              {document['message']}")
+    if document["advice"]:
+        console.print(f"warning       {document['advice']}")
     if document["base"]:
         console.print(f"base          {document['base']}")
     show_choice(console, svm.choice_)

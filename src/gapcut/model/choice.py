@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from gapcut.certificates.bounds import trivial_bound
 from gapcut.data import Graph
 from gapcut.model.chosen import Choice, Trial
-from gapcut.model.held_out import Folds, HeldOut, held_out_path, held_out_temperature
+from gapcut.model.held_out import Folds, HeldOut, held_out_path, held_out_temperature, seen_path
 from gapcut.model.settings import Settings
 from gapcut.model.training import FEWEST_NODES, TrainingSet, training_sets
+from gapcut.problem import LearningProblem
 
 POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Values that ``C="cv"`` tries."""
+_LITTLE_LEARNED, _FAR, _ENOUGH, _ADVICE_SECONDS = 0.2, 0.05, 1000, 10.0
 UNCHOSEN = 1.0
 """C where nothing can be held out."""
 
@@ -127,3 +132,24 @@ def _smallest(path: Sequence[HeldOut]) -> HeldOut:
 
 def _joined(*reasons: str) -> str:
     return "; ".join(reason for reason in reasons if reason)
+
+
+def advice(data: TrainingSet, settings: Settings, problem: LearningProblem, upper: float) -> str | None:
+    """A warning where C is plainly too small, or None.
+
+    Asked only where the objective, at most ``upper``, is above a fifth of that of zero weights: then graphs of about
+    ``_ENOUGH`` nodes are learned at C and at ten times C, and the share of their nodes that is right is compared.
+    """
+    C, zero = settings.trade_off, trivial_bound(problem)
+    if not upper > _LITTLE_LEARNED * zero:
+        return None
+    sizes = np.cumsum([len(code) for code in data.codes])
+    some = int(np.searchsorted(sizes, _ENOUGH)) + 1
+    few = replace(data, graphs=data.graphs[:some], codes=data.codes[:some])
+    now, then = seen_path(few, replace(settings, time_limit=_ADVICE_SECONDS), (C, 10.0 * C))
+    if then - now < _FAR:
+        return None
+    return (
+        f"C = {C:g} is too small: on {len(few.graphs):,} of the training graphs it labels {now:.0%} of their nodes "
+        f"right, and C = {10.0 * C:g} {then:.0%}; try C='cv', or a larger one"
+    )

@@ -38,8 +38,8 @@ class FittedModel:
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by ``node_names``
     and the pipeline; where there is a ``base``, its log-probabilities are the last K node columns. ``cliques``: tuples
     of label codes and weights, one per clique group. ``message``: why training ended, in words. ``impossible``,
-    ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them. ``temperature`` of the
-    probabilities, where it was fitted.
+    ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them, nor ``advice``, a warning about
+    C. ``temperature`` of the probabilities, where it was fitted.
     """
 
     coder: LabelCoder
@@ -57,6 +57,7 @@ class FittedModel:
     base: Base | None = None
     choice: Choice | None = None
     temperature: float | None = None
+    advice: str | None = None
 
     @property
     def n_features(self) -> int:

@@ -14,11 +14,11 @@ from gapcut.learners.base import STOPPED_BY_USER
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, build_problem, learn_path
-from gapcut.stacking import FOLDS
 from gapcut.typing import FloatArray, IntArray
 
 _LOOSE = 0.05
 _PATIENCE = 2
+FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Folds:
 
     @classmethod
     def of(cls, data: TrainingSet, seed: int) -> Folds | None:
-        """At most five folds of whole graphs, shuffled; of groups of connected parts where there is one graph. None
+        """At most three folds of whole graphs, shuffled; of groups of connected parts where there is one graph. None
         where that is connected.
         """
         n = len(data.graphs)
@@ -55,7 +55,7 @@ class Folds:
 
 
 def _balanced(part: IntArray) -> IntArray:
-    """Parts (V,) in at most five groups of about equally many nodes."""
+    """Parts (V,) in at most three groups of about equally many nodes."""
     sizes = np.bincount(part)
     groups = np.zeros(min(FOLDS, len(sizes)), dtype=np.int64)
     place = np.empty(len(sizes), dtype=np.int64)
@@ -109,7 +109,7 @@ def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> 
     """One entry per value of C, ascending. Each fold is trained once along the values, to a gap of 5 % or the target if
     that is larger. The first fold ends the path where it got no better twice in a row. Ctrl-C ends all of it.
     """
-    loose = replace(settings, gap=max(settings.gap, _LOOSE), eps=None, callback=None, checkpoint=None)
+    loose = _loose(settings)
     tried: list[list[_Fold]] = []
     for f in range(len(folds)):
         tried.append(list(_along(folds, f, loose, values)))
@@ -124,6 +124,13 @@ def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> 
     return out
 
 
+def seen_path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> list[float]:
+    """Accuracy on the graphs of the set itself at each value of C, learned to a gap of 5 % or the target if larger."""
+    models = _path(data, _loose(settings), values)
+    total = sum(float(_node_weights(graph).sum()) for graph in data.graphs)
+    return [_sum_right(model, data, range(len(data.graphs)), settings)[1] / total for model in models]
+
+
 @dataclass(frozen=True, eq=False)
 class _Fold:
     """The model that has not seen a fold, and its labels of the graphs in it, by their numbers."""
@@ -135,16 +142,29 @@ class _Fold:
 def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) -> Iterator[_Fold]:
     """One fold along the values of C."""
     asked = np.flatnonzero(folds.fold == f).tolist()
-    method = "trws" if settings.inference == "auto" else settings.inference
     scores: list[float] = []
     for model in _path(folds.without(f), settings, values):
-        energies = [model.energy_of(folds.data.graphs[i]) for i in asked]
-        found = solve_many(energies, method=method, n_threads=settings.threads)
-        labels = {i: solution.labels for i, solution in zip(asked, found, strict=True)}
+        labels, right = _sum_right(model, folds.data, asked, settings)
         yield _Fold(model, labels)
-        scores.append(sum(_right(folds.data, i, y) for i, y in labels.items()))
+        scores.append(right)
         if f == 0 and len(scores) > _PATIENCE and max(scores[-_PATIENCE:]) <= max(scores[:-_PATIENCE]):
             return
+
+
+def _sum_right(
+    model: FittedModel, data: TrainingSet, asked: Sequence[int], settings: Settings
+) -> tuple[dict[int, IntArray], float]:
+    """Label codes of the graphs ``asked`` for, by their numbers, and the weight of their nodes that are right."""
+    method = "trws" if settings.inference == "auto" else settings.inference
+    found = solve_many(
+        [model.energy_of(data.graphs[i]) for i in asked], method=method, n_threads=settings.threads
+    )
+    labels = {i: solution.labels for i, solution in zip(asked, found, strict=True)}
+    return labels, sum(_right(data, i, y) for i, y in labels.items())
+
+
+def _loose(settings: Settings) -> Settings:
+    return replace(settings, gap=max(settings.gap, _LOOSE), eps=None, callback=None, checkpoint=None)
 
 
 def _path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> Iterator[FittedModel]:

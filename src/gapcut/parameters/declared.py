@@ -44,7 +44,7 @@ class Parameters:
     documentation has the entries below. On the command line their first lines are the help (``cli/options.py``).
 
     C: Trade-off between training loss and ``1/2 |w|^2``.
-        ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most five folds of whole graphs (of connected parts
+        ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most three folds of whole graphs (of connected parts
         where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 %, until the first
         fold gets no better twice in a row. The smallest C is taken whose accuracy on the nodes held out is within one
         standard error of the best; ``choice_`` has the folds' scores.
