@@ -180,9 +180,11 @@ def main() -> None:
 def prepare() -> None:
     """A copy with the layout of the repository, so that a compiler cache knows the files."""
     HOME.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(ROOT / "cpp", HOME / "cpp", dirs_exist_ok=True)
-    shutil.copy(ROOT / "CMakeLists.txt", HOME)
-    shutil.copy(ROOT / "pyproject.toml", HOME)
+    for path in (*(ROOT / "cpp").rglob("*.[ch]pp"), ROOT / "CMakeLists.txt"):
+        copy = HOME / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.exists() or copy.read_bytes() != path.read_bytes():
+            copy.write_bytes(path.read_bytes())
     ignore = shutil.ignore_patterns("_core*", "__pycache__")
     shutil.copytree(ROOT / "src" / "gapcut", HOME / "package" / "gapcut", dirs_exist_ok=True, ignore=ignore)
     options = [
