@@ -57,6 +57,7 @@ void Metric::set_primal_weight(double step) {
 
 void Metric::update(std::span<const double> kappa, double c) {
     pair_hessian_ = scaled(pair_metric_, 1.0, 1.0 / c);
+    pair_factor_ = Cholesky(pair_hessian_);
     kappa_.assign(kappa.begin(), kappa.end());
     std::vector<double> factor;
     for (const double k : kappa_) factor.push_back(s_ / (k * theta_));

@@ -72,6 +72,7 @@ struct PrimalDual::State {
     Metric metric;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
+    std::vector<std::uint8_t> bounded_pair;   // likewise
     std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
@@ -100,15 +101,20 @@ struct PrimalDual::State {
         lower.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
         upper = lower;
         bounded_label.assign(static_cast<std::size_t>(p.n_labels), 0);
+        bounded_pair.assign(static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels), 0);
         for (std::int64_t i = 0; i < p.dim(); ++i) {
             const auto j = p.coordinates[i];
             lower[j] = lo[i] / unit;
             upper[j] = hi[i] / unit;
-            if (j < p.unary_size() && (std::isfinite(lo[i]) || std::isfinite(hi[i])))
-                bounded_label[j / p.node_dim()] = 1;
+            if (std::isfinite(lo[i]) || std::isfinite(hi[i])) bounded(j) = 1;
         }
-        for (std::int64_t j = 0; j < p.unary_size(); ++j)
-            if (p.slot[j] < 0) bounded_label[j / p.node_dim()] = 1;
+        for (std::int64_t j = 0; j < p.full_dim(); ++j)
+            if (p.slot[j] < 0) bounded(j) = 1;
+    }
+
+    // Whether a weight of the label, or label pair, of this coordinate has a bound.
+    std::uint8_t& bounded(std::int64_t j) {
+        return j < p.unary_size() ? bounded_label[j / p.node_dim()] : bounded_pair[(j - p.unary_size()) / p.edge_dim()];
     }
 
     std::unique_ptr<EdgePhase> table_phase() const {
@@ -196,7 +202,8 @@ double PrimalDual::State::unary_step() {
     return metric.unary().step(unary_gradient, bounded_label, part(lower), part(upper), part(w), part(w_step));
 }
 
-// Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.
+// Step 2 for the pairwise weights: a quadratic program of De variables for each label pair, solved by its Cholesky
+// factor unless some have bounds.
 double PrimalDual::State::pair_step() {
     const auto K = p.n_labels;
     std::vector<double> residual(static_cast<std::size_t>(K), 0.0);
@@ -213,9 +220,14 @@ double PrimalDual::State::pair_step(std::int64_t label) {
         const auto at = p.unary_size() + pair * De;
         metric.pair_gram().multiply(w.data() + at, linear.data());
         for (std::int64_t d = 0; d < De; ++d) linear[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
-        std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
-        box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
-                    w_step.data() + at, room);
+        if (bounded_pair[pair]) {
+            std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
+            box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
+                        w_step.data() + at, room);
+        } else {
+            std::copy(linear.begin(), linear.end(), w_step.begin() + at);
+            metric.pair_factor().solve(w_step.data() + at);
+        }
         bool any = false;
         for (std::int64_t d = 0; d < De; ++d) any |= (change[d] = w_step[at + d] - w[at + d]) != 0.0;
         if (!any) continue;
