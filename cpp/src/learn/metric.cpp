@@ -1,6 +1,7 @@
 #include "gapcut/learn/metric.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gapcut {
 namespace {
@@ -37,6 +38,18 @@ Symmetric pair_form(const Problem& p, bool diagonal) {
 }
 
 }  // namespace
+
+double loss_unit(const Problem& p) {
+    double sum = 0.0;
+    std::int64_t graphs = 0;
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g) {
+        const auto begin = p.node_offset[g], end = p.node_offset[g + 1];
+        if (begin == end) continue;
+        sum += std::accumulate(p.loss.begin() + begin, p.loss.begin() + end, 0.0) / static_cast<double>(end - begin);
+        ++graphs;
+    }
+    return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
+}
 
 Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads, FloatRows rows)
     : theta_(theta), inverse_degree_(inverse_degrees(p)),

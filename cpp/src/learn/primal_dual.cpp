@@ -15,19 +15,6 @@ namespace {
 
 constexpr double kZero = 1e-9;  // smaller weights count as zero: rounding would keep pairs active otherwise
 
-// Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
-double loss_unit(const Problem& p) {
-    double sum = 0.0;
-    std::int64_t graphs = 0;
-    for (std::int64_t g = 0; g < p.n_graphs(); ++g) {
-        const auto begin = p.node_offset[g], end = p.node_offset[g + 1];
-        if (begin == end) continue;
-        sum += std::accumulate(p.loss.begin() + begin, p.loss.begin() + end, 0.0) / static_cast<double>(end - begin);
-        ++graphs;
-    }
-    return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
-}
-
 constexpr std::int64_t kFirstUpdate =
     10;  // iterations before the metric is first adapted; then at twice as many, and so on
 constexpr std::int64_t kMinIterations = 40;  // iterations before distances say enough to raise the primal weight

@@ -13,6 +13,9 @@
 
 namespace gapcut {
 
+// Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
+double loss_unit(const Problem& problem);
+
 class Metric {
   public:
     // theta splits the primal step between w and the multipliers d; primal_weight is s0. diagonal: columns move alone,
