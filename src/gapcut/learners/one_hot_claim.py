@@ -57,7 +57,8 @@ def one_hot_claim(session: Session, relaxation: Relaxation) -> OneHotClaim:
         lower = max(lower, dual_bound(problem, *dual)[0])
         bounds.offer_dual(*dual)
         gap, target, left = upper - lower, session.limits.gap * upper, PASSES - 1 - count
-        if gap <= target or left == 0 or gap * (gap / before) ** left > HOPELESS * target > 0.0 and count > 0:
+        hopeless = count > 0 and gap * (gap / before) ** left > HOPELESS * target
+        if gap <= target or left == 0 or hopeless:
             break
         before = gap
         point = problem.clamp(bounds.weights + TOWARDS * (asked.cache.weights - bounds.weights))

@@ -28,8 +28,8 @@ SMALLER_STEPS: Final = 0.5, 0.8
 """Of the settings for the relaxed binary problem: the first ratio of dual to primal steps, and what is aimed at. Small
 ratios are better here: what an iterate proves suffers most from tables that do not fit the labels yet."""
 
-LESS_CAUTION: Final = 0.5
-"""Of the distance of over-relaxation from its limit 2: a tenth fewer iterations on tables."""
+LESS_CAUTION: Final = 0.25
+"""Of the distance of over-relaxation from its limit 2: a seventh fewer iterations on tables."""
 
 FEW_EDGES: Final = 4.0
 """Mean degree up to which the first ratio is as it is; above, multipliers share the scores among more edges, and it
