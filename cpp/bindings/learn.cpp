@@ -69,6 +69,8 @@ void bind_plane_cache(nb::module_& m, const char* name, const char* doc) {
                  return {to_array(std::move(sums.x)), sums.loss, sums.terms};
              })
         .def("tick", &Cache::tick, "age"_a)
+        .def("set_masses", [](Cache& cache, const In1<double>& masses) { cache.set_masses(span(masses)); })
+        .def("masses", [](const Cache& cache) { return to_array(cache.masses()); })
         .def_prop_ro("size", &Cache::size)
         .def_prop_ro(
             "weights", [](const Cache& cache) { return to_array(std::vector(cache.weights())); }, nb::rv_policy::move);

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "gapcut/learn/primal_dual.hpp"
@@ -34,9 +35,17 @@ struct MessageBounds {
         return OneHotMaximiser(p, [=, s = start] { return make_reparametrised_solver(settings, s, merge); });
     }
 
-    void set(const PrimalDual* state) {
+    // messages: those of the tails of all edges, label by label, then those of the heads. Read until the next call.
+    void set(const std::optional<In2<float>>& messages, double unit) {
         *start = {};
-        if (state != nullptr) *start = {state->multipliers(), state->unit()};
+        if (!messages) return;
+        const auto labels = messages->shape(0) / 2, edges = messages->shape(1);
+        const auto row = [&](std::size_t i) { return std::span(messages->data() + i * edges, edges); };
+        for (std::size_t k = 0; k < labels; ++k) {
+            start->of_label.tail.push_back(row(k));
+            start->of_label.head.push_back(row(labels + k));
+        }
+        start->unit = unit;
     }
 
     Labeler& by_name(const std::string& way) {
@@ -67,24 +76,52 @@ void bind_lp_relaxed(nb::module_& m) {
              "tolerance"_a, "patience"_a, "least_progress"_a, nb::keep_alive<1, 2>())
         .def(
             "total",
-            [](MessageBounds& self, const In1<double>& weights, const PrimalDual* state, const std::string& way,
-               std::optional<double> seconds) {
-                self.set(state);
+            [](MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages, double unit,
+               const std::string& way, std::optional<double> seconds) {
+                self.set(messages, unit);
                 Labeler& labeler = self.by_name(way);
                 return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
             },
-            "weights"_a, "state"_a.none(), "way"_a, "seconds"_a.none() = nb::none(),
+            "weights"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
             "Mean plane (dim,), mean loss and mean bound over all graphs: 'quick', of the messages alone; 'separate', "
-            "after sweeps with a table for each edge; 'merged', after TRW-S. Without a state from zero.")
+            "after sweeps with a table for each edge; 'merged', after TRW-S. "
+            "messages (2 K, M): those of the tails of all edges, then those of the heads, over `unit`; without from "
+            "zero.")
         .def(
             "evaluate",
             [](MessageBounds& self, const In1<double>& weights, const In1<std::int32_t>& graphs,
-               const PrimalDual* state, const std::string& way, std::optional<double> seconds) {
-                self.set(state);
+               const std::optional<In2<float>>& messages, double unit, const std::string& way,
+               std::optional<double> seconds) {
+                self.set(messages, unit);
                 return evaluate(self.by_name(way), weights, graphs, seconds);
             },
-            "weights"_a, "graphs"_a, "state"_a.none(), "way"_a, "seconds"_a.none() = nb::none(),
-            "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.");
+            "weights"_a, "graphs"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
+            "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.")
+        .def(
+            "labelings",
+            [](MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages, double unit,
+               const std::string& way, std::optional<double> seconds) {
+                self.set(messages, unit);
+                Labeler& labeler = self.by_name(way);
+                const Problem& p = labeler.problem();
+                std::vector<std::int32_t> graphs(static_cast<std::size_t>(p.n_graphs())), labels;
+                std::iota(graphs.begin(), graphs.end(), 0);
+                std::vector<double> planes(graphs.size() * static_cast<std::size_t>(p.dim())), losses, bounds;
+                std::vector<Labeler::Labels> found;
+                const auto answers = until(seconds, [&](const StopTest& stop) {
+                    return labeler.evaluate(span(weights), graphs, planes.data(), stop, &found);
+                });
+                for (std::size_t g = 0; g < graphs.size(); ++g) {
+                    losses.push_back(answers[g].loss);
+                    bounds.push_back(answers[g].bound);
+                    labels.insert(labels.end(), found[g].begin(), found[g].end());
+                }
+                return nb::make_tuple(to_array(std::move(planes), {graphs.size(), static_cast<std::size_t>(p.dim())}),
+                                      to_array(std::move(losses)), to_array(std::move(bounds)),
+                                      to_array(std::move(labels)));
+            },
+            "weights"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
+            "The same of all graphs, and their labelings (N,).");
     m.def("acyclic", &acyclic, "problem"_a,
           "Whether no graph has a cycle, two edges between the same nodes being one.");
     m.def("parallel_edges", &parallel_edges, "problem"_a, "Whether two edges join the same nodes, either way.");
@@ -100,6 +137,50 @@ void bind_lp_relaxed(nb::module_& m) {
         },
         "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
         "Mean plane (dim,) and mean loss of labels (N, K) on the simplex and tables (K K, M), made feasible.");
+    m.def(
+        "feasible_point",
+        [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
+           std::optional<double> seconds) {
+            const auto labels = labels_of(p, z);
+            const auto rows = spans(p, tables);
+            TablePoint found =
+                until(seconds, [&](const StopTest& stop) { return feasible_point(p, labels, rows, threads, stop); });
+            return nb::make_tuple(to_array(std::move(found.labels), {z.shape(0), z.shape(1)}),
+                                  to_array(std::move(found.tables), {tables.shape(0), tables.shape(1)}));
+        },
+        "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+        "Labels (N, K) on the simplex and tables (K K, M) made feasible for them, rounded to single precision.");
+    m.def(
+        "mixed_point",
+        [](const Problem& p, const In2<float>& z, const In2<float>& tables, const In2<float>& other_z,
+           const In2<float>& other_tables, const In1<std::int32_t>& labeling, const In2<double>& shares, int threads) {
+            const auto view = [](const In2<float>& x) { return std::span(x.data(), x.size()); };
+            for (const auto label : span(labeling))
+                if (label < 0 || label >= p.n_labels) throw std::invalid_argument("a label is out of range");
+            TablePoint mixed = unlocked([&] {
+                return mixed_point(p, {view(z), view(tables)}, {view(other_z), view(other_tables)}, span(labeling),
+                                   std::span(shares.data(), shares.size()), threads);
+            });
+            return nb::make_tuple(to_array(std::move(mixed.labels), {z.shape(0), z.shape(1)}),
+                                  to_array(std::move(mixed.tables), {tables.shape(0), tables.shape(1)}));
+        },
+        "problem"_a, "labels"_a, "tables"_a, "other_labels"_a, "other_tables"_a, "labeling"_a, "shares"_a, "threads"_a,
+        "Of each graph, shares (3, n_graphs) of two points and a labeling (N,); the rest is the truth's.");
+    m.def(
+        "table_planes",
+        [](const Problem& p, const In2<float>& z, const In2<float>& tables, const In1<std::int32_t>& graphs,
+           int threads, std::optional<double> seconds) {
+            const auto labels = labels_of(p, z);
+            const auto rows = spans(p, tables);
+            const auto dim = static_cast<std::size_t>(p.dim());
+            std::vector<double> planes(graphs.size() * dim);
+            auto losses = until(seconds, [&](const StopTest& stop) {
+                return table_planes(p, labels, rows, span(graphs), planes.data(), threads, stop);
+            });
+            return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)));
+        },
+        "problem"_a, "labels"_a, "tables"_a, "graphs"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+        "Planes (m, dim) and losses (m,) of the named graphs, as table_plane makes them.");
 }
 
 }  // namespace gapcut::bindings

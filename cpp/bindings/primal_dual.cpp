@@ -123,6 +123,18 @@ void bind_primal_dual(nb::module_& m) {
                 return to_array(std::move(all), {tables.size(), M});
             },
             "problem"_a, "m (K K, M) of each label pair; zeros where a pair is not active.")
+        .def(
+            "messages",
+            [](const PrimalDual& self, const Problem& p) {
+                const auto M = static_cast<std::size_t>(p.edges.rows());
+                const auto found = self.multipliers();
+                std::vector<float> all;
+                for (const auto* ends : {&found.tail, &found.head})
+                    for (const auto& row : *ends) all.insert(all.end(), row.begin(), row.end());
+                return to_array(std::move(all), {found.tail.size() + found.head.size(), M});
+            },
+            "problem"_a, "Multipliers (2 R, M): R rows of the tails of all edges, then R of the heads.")
+        .def_prop_ro("unit", &PrimalDual::unit, "Weights over those by which the multipliers are measured.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def_prop_ro("iterations", &PrimalDual::iterations)

@@ -18,8 +18,8 @@ import pytest
 from gapcut import StructuredSVM, datasets
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint
-from gapcut.learners.primal_dual import Steps
 from gapcut.learners.schedule import LONGEST, PATIENCE, CertificateSchedule
+from gapcut.learners.steps import Steps
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle

@@ -9,6 +9,10 @@ from brute_oracle import enumerated_optimum
 from gapcut import Graph, StructuredSVM, _core
 from gapcut.cli.show import certificate_document, certificate_line
 from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.base import Session
+from gapcut.learners.mixtures import mixture_of_graphs
+from gapcut.learners.steps import Steps
+from gapcut.oracles.base import RelaxedLabels
 from gapcut.oracles.lp import LpOracle
 from gapcut.problem import learning_problem
 from lp_relaxed import lp_relaxed_optimum
@@ -100,6 +104,74 @@ def test_tables_are_made_feasible():
         assert loss == pytest.approx((np.abs(labels - truth) * node_loss(graph, y, 1.0)[:, None]).sum())
 
 
+def test_points_stay_what_they_are_once_feasible_and_mixtures_are_feasible_too():
+    """Planes are linear in the point: those of a mixture are mixtures of those of its parts, and of the truth's, 0."""
+    rng = np.random.default_rng(13)
+    for _ in range(30):
+        problem, graphs, _ = tiny_one_hot(rng, 3, free=True, C=3.0, most=60)
+        relaxation, n = LpOracle(problem).relaxation(PrimalDual().native(), 1), problem.n_graphs
+        raw = [RelaxedLabels(*random_point(rng, problem, graphs)) for _ in range(2)]
+        one, two = (relaxation.feasible(point) for point in raw)
+        for point, whole in zip(raw, (one, two), strict=True):
+            assert np.abs(relaxation.plane(whole)[0] - relaxation.plane(point)[0]).max() < 1e-5
+            planes, losses = relaxation.planes(whole)
+            assert planes.mean(axis=0) == pytest.approx(relaxation.plane(whole)[0], abs=1e-12)
+            assert losses.mean() == pytest.approx(relaxation.plane(whole)[1])
+        found = relaxation.labelings(rng.normal(size=problem.dim))
+        shares = rng.dirichlet(np.ones(4), size=n).T[:3].copy()
+        planes, losses = relaxation.planes(relaxation.mixed(one, two, found.labels, shares))
+        parts = [relaxation.planes(one), relaxation.planes(two), (found.planes, found.losses)]
+        expected = sum(share[:, None] * part[0] for share, part in zip(shares, parts, strict=True))
+        assert planes == pytest.approx(expected, abs=1e-5)
+        assert losses == pytest.approx(
+            sum(s * part[1] for s, part in zip(shares, parts, strict=True)), abs=1e-5
+        )
+
+
+def test_masses_of_planes_are_those_behind_the_sums_and_can_be_set():
+    rng = np.random.default_rng(15)
+    for cache_of in (_core.PlaneCache, _core.SparsePlaneCache):
+        caches = [cache_of(3, 2.0, np.full(4, -np.inf), np.full(4, np.inf), 100, 0) for _ in range(2)]
+        blocks = np.array([0, 1, 2, 0, 1, 0], dtype=np.int32)
+        planes, losses = rng.normal(size=(6, 4)), rng.random(6)
+        planes[3], losses[3] = planes[0], losses[0]  # known: joins no block again
+        for cache in caches:
+            assert cache.add(blocks, planes, losses) == 5
+        caches[0].sweep(1e-9, 200)
+        masses = caches[0].masses()
+        assert masses[3] == 0.0
+        assert masses.max() > 0.0
+        assert np.bincount(blocks, masses).max() <= 2.0 * (1 + 1e-12)
+        x, loss, _ = caches[0].refresh()
+        assert x == pytest.approx(masses @ planes)
+        assert loss == pytest.approx(masses @ losses)
+        caches[1].set_masses(masses)
+        assert caches[1].refresh()[0] == pytest.approx(x, abs=1e-14)
+        with pytest.raises(ValueError, match="one mass"):
+            caches[1].set_masses(masses[:5])
+
+
+def test_mixtures_of_graphs_prove_more_than_their_parts():
+    rng = np.random.default_rng(14)
+    for C in (1.0, 3.0, 30.0, 100.0):
+        problem, *_ = tiny_one_hot(rng, 12, free=True, C=C, most=60)
+        if problem.n_labels == 1:
+            continue
+        session = Session(problem, LpOracle(problem), Limits())
+        steps = Steps(PrimalDual(), problem, session.oracle)
+        assert steps.relaxation.mixes
+        points = []
+        for iterations in (15, 15):
+            steps.state.advance(iterations)
+            points.append(steps.prove_lower(session, steps.relaxation.feasible(steps.relaxation.labels())))
+        found = steps.prove_upper(session, problem.clamp(steps.relaxation.weights()))
+        mixture = mixture_of_graphs(problem, steps.relaxation, *points, found, 1e-4, None)
+        value = steps.prove_lower(session, mixture).value
+        assert value > max(0.0, *(point.value for point in points))
+        best = problem.C * found.mean().bound + 0.5 * steps.relaxation.weights() @ steps.relaxation.weights()
+        assert value <= best
+
+
 def test_any_point_is_below_the_optimum_and_any_messages_bound_the_slack():
     rng = np.random.default_rng(4)
     for round_ in range(60):
@@ -143,9 +215,18 @@ def test_same_bits_for_any_number_of_threads():
             assert one.certificate == other.certificate
 
 
-def test_a_resumed_run_ends_with_the_same_bits(tmp_path):
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
     problem, *_ = tiny_one_hot(np.random.default_rng(6), 20, C=100.0)
+    mixed = []
+    done = Steps._mix
+
+    def noted(*given):
+        mixed.append(1)
+        return done(*given)
+
+    monkeypatch.setattr(Steps, "_mix", noted)
     whole = solve(problem, 1e-3)
+    assert mixed
     assert whole.certificate.status == "certified"
     assert whole.certificate.passes > 2
     for stop in range(1, whole.certificate.passes, 2):

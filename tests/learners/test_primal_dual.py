@@ -11,7 +11,8 @@ from brute_oracle import all_planes, enumerated_optimum, objective
 from gapcut import Graph, GraphSet, _core
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
-from gapcut.learners.primal_dual import Steps
+from gapcut.learners.mixtures import mixture_of_two
+from gapcut.learners.steps import Steps
 from gapcut.oracles import CutOracle
 from gapcut.oracles.base import RelaxedLabels
 from gapcut.problem import learning_problem
@@ -149,7 +150,7 @@ def test_a_mixture_of_dual_points_proves_no_less_than_either():
             )
             for _ in range(2)
         )
-        mixture = steps._mixture(one, two, None)
+        mixture = mixture_of_two(problem, one, two, None)
         ends = one.relaxed.labels, two.relaxed.labels
         mixed += not any(np.array_equal(mixture, end) for end in ends)
         assert mixture.min() >= 0.0

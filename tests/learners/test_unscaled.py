@@ -7,8 +7,8 @@ import pytest
 
 from gapcut import Graph
 from gapcut.learners import Block, LearnResult, Limits, PrimalDual
-from gapcut.learners.primal_dual import PASS_COST
 from gapcut.learners.schedule import LONGEST, SLOW_AFTER, CertificateSchedule
+from gapcut.learners.steps import PASS_COST
 from gapcut.oracles.cut import CutOracle
 from gapcut.problem import LearningProblem, learning_problem
 

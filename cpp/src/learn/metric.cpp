@@ -1,6 +1,7 @@
 #include "gapcut/learn/metric.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gapcut {
 namespace {
@@ -38,6 +39,18 @@ Symmetric pair_form(const Problem& p, bool diagonal) {
 
 }  // namespace
 
+double loss_unit(const Problem& p) {
+    double sum = 0.0;
+    std::int64_t graphs = 0;
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g) {
+        const auto begin = p.node_offset[g], end = p.node_offset[g + 1];
+        if (begin == end) continue;
+        sum += std::accumulate(p.loss.begin() + begin, p.loss.begin() + end, 0.0) / static_cast<double>(end - begin);
+        ++graphs;
+    }
+    return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
+}
+
 Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads, FloatRows rows)
     : theta_(theta), inverse_degree_(inverse_degrees(p)),
       unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads, rows),
@@ -57,6 +70,7 @@ void Metric::set_primal_weight(double step) {
 
 void Metric::update(std::span<const double> kappa, double c) {
     pair_hessian_ = scaled(pair_metric_, 1.0, 1.0 / c);
+    pair_factor_ = Cholesky(pair_hessian_);
     kappa_.assign(kappa.begin(), kappa.end());
     std::vector<double> factor;
     for (const double k : kappa_) factor.push_back(s_ / (k * theta_));

@@ -16,19 +16,6 @@ namespace {
 
 constexpr double kZero = 1e-9;  // smaller weights count as zero: rounding would keep pairs active otherwise
 
-// Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
-double loss_unit(const Problem& p) {
-    double sum = 0.0;
-    std::int64_t graphs = 0;
-    for (std::int64_t g = 0; g < p.n_graphs(); ++g) {
-        const auto begin = p.node_offset[g], end = p.node_offset[g + 1];
-        if (begin == end) continue;
-        sum += std::accumulate(p.loss.begin() + begin, p.loss.begin() + end, 0.0) / static_cast<double>(end - begin);
-        ++graphs;
-    }
-    return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
-}
-
 constexpr std::int64_t kFirstUpdate =
     10;  // iterations before the metric is first adapted; then at twice as many, and so on
 constexpr std::int64_t kMinIterations = 40;  // iterations before distances say enough to raise the primal weight
@@ -73,6 +60,7 @@ struct PrimalDual::State {
     Metric metric;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
+    std::vector<std::uint8_t> bounded_pair;   // likewise
     std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
@@ -101,15 +89,20 @@ struct PrimalDual::State {
         lower.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
         upper = lower;
         bounded_label.assign(static_cast<std::size_t>(p.n_labels), 0);
+        bounded_pair.assign(static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels), 0);
         for (std::int64_t i = 0; i < p.dim(); ++i) {
             const auto j = p.coordinates[i];
             lower[j] = lo[i] / unit;
             upper[j] = hi[i] / unit;
-            if (j < p.unary_size() && (std::isfinite(lo[i]) || std::isfinite(hi[i])))
-                bounded_label[j / p.node_dim()] = 1;
+            if (std::isfinite(lo[i]) || std::isfinite(hi[i])) bounded(j) = 1;
         }
-        for (std::int64_t j = 0; j < p.unary_size(); ++j)
-            if (p.slot[j] < 0) bounded_label[j / p.node_dim()] = 1;
+        for (std::int64_t j = 0; j < p.full_dim(); ++j)
+            if (p.slot[j] < 0) bounded(j) = 1;
+    }
+
+    // Whether a weight of the label, or label pair, of this coordinate has a bound.
+    std::uint8_t& bounded(std::int64_t j) {
+        return j < p.unary_size() ? bounded_label[j / p.node_dim()] : bounded_pair[(j - p.unary_size()) / p.edge_dim()];
     }
 
     std::unique_ptr<EdgePhase> table_phase() const {
@@ -197,7 +190,8 @@ double PrimalDual::State::unary_step() {
     return metric.unary().step(unary_gradient, bounded_label, part(lower), part(upper), part(w), part(w_step));
 }
 
-// Step 2 for the pairwise weights: a box-constrained quadratic program of De variables for each label pair.
+// Step 2 for the pairwise weights: a quadratic program of De variables for each label pair, solved by its Cholesky
+// factor unless some have bounds.
 double PrimalDual::State::pair_step() {
     const auto K = p.n_labels;
     std::vector<double> residual(static_cast<std::size_t>(K), 0.0);
@@ -214,9 +208,15 @@ double PrimalDual::State::pair_step(std::int64_t label) {
         const auto at = p.unary_size() + pair * De;
         metric.pair_gram().multiply(w.data() + at, linear.data());
         for (std::int64_t d = 0; d < De; ++d) linear[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
-        std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
-        box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
-                    w_step.data() + at, room);
+        if (bounded_pair[pair]) {
+            std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
+            box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
+                        w_step.data() + at, room);
+        } else {
+            std::copy(linear.begin(), linear.end(), w_step.begin() + at);
+            double* const step = w_step.data() + at;
+            metric.pair_factor().solve({&step, 1});
+        }
         bool any = false;
         for (std::int64_t d = 0; d < De; ++d) any |= (change[d] = w_step[at + d] - w[at + d]) != 0.0;
         if (!any) continue;

@@ -83,15 +83,21 @@ void add_nodes(const Problem& p, const std::vector<double>& z, std::int64_t begi
         }
 }
 
+void load(const Problem& p, const std::vector<double>& z, std::span<const std::span<const float>> tables,
+          std::int64_t e, Feasible& feasible) {
+    auto& m = feasible.table();
+    for (std::size_t pair = 0; pair < m.size(); ++pair)
+        m[pair] = tables[pair].empty() ? 0.0 : static_cast<double>(tables[pair][e]);
+    feasible.make(z.data() + p.tail[e] * p.n_labels, z.data() + p.head[e] * p.n_labels);
+}
+
 void add_edges(const Problem& p, const std::vector<double>& z, std::span<const std::span<const float>> tables,
                std::int64_t begin, std::int64_t end, double* sum) {
     const auto K = p.n_labels;
     Feasible feasible(K);
-    auto& m = feasible.table();
+    const auto& m = feasible.table();
     for (auto e = begin; e < end; ++e) {
-        for (std::size_t pair = 0; pair < m.size(); ++pair)
-            m[pair] = tables[pair].empty() ? 0.0 : static_cast<double>(tables[pair][e]);
-        feasible.make(z.data() + p.tail[e] * K, z.data() + p.head[e] * K);
+        load(p, z, tables, e, feasible);
         const auto truth = p.labels[p.tail[e]] * K + p.labels[p.head[e]];
         for (int pair = 0; pair < K * K; ++pair) {
             const double change = (pair == truth ? 1.0 : 0.0) - m[pair];
@@ -102,16 +108,29 @@ void add_edges(const Problem& p, const std::vector<double>& z, std::span<const s
     }
 }
 
+void check(const Problem& p, std::span<const float> z, std::span<const std::span<const float>> tables) {
+    const auto K = p.n_labels;
+    if (std::ssize(z) != p.nodes.rows() * K) throw std::invalid_argument("relaxed labels have the wrong size");
+    if (std::ssize(tables) != K * K) throw std::invalid_argument("one table entry for each label pair is needed");
+    for (const auto& table : tables)
+        if (!table.empty() && std::ssize(table) != p.edges.rows())
+            throw std::invalid_argument("tables have the wrong size");
+}
+
+double loss_of(const Problem& p, const std::vector<double>& labels, std::int64_t begin, std::int64_t end) {
+    double sum = 0.0;
+    for (auto u = begin; u < end; ++u)
+        for (int k = 0; k < p.n_labels; ++k)
+            if (k != p.labels[u]) sum += 2.0 * p.loss[u] * labels[u * p.n_labels + k];
+    return sum;
+}
+
 }  // namespace
 
 RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<const std::span<const float>> tables,
                          int threads, const StopTest& stop) {
-    const auto K = p.n_labels;
     const auto N = p.nodes.rows(), M = p.edges.rows();
-    if (std::ssize(z) != N * K) throw std::invalid_argument("relaxed labels have the wrong size");
-    if (std::ssize(tables) != K * K) throw std::invalid_argument("one table entry for each label pair is needed");
-    for (const auto& table : tables)
-        if (!table.empty() && std::ssize(table) != M) throw std::invalid_argument("tables have the wrong size");
+    check(p, z, tables);
     const auto labels = simplex_labels(p, z);
     std::vector<std::vector<double>> part(kShards);
     parallel_for(
@@ -128,11 +147,81 @@ RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<c
     const auto n = static_cast<double>(p.n_graphs());
     RelaxedPlane result;
     for (const auto j : p.coordinates) result.plane.push_back(part[0][j] / n);
-    for (std::int64_t u = 0; u < N; ++u)
-        for (int k = 0; k < K; ++k)
-            if (k != p.labels[u]) result.loss += 2.0 * p.loss[u] * labels[u * K + k];
-    result.loss /= n;
+    result.loss = loss_of(p, labels, 0, N) / n;
     return result;
+}
+
+TablePoint feasible_point(const Problem& p, std::span<const float> z, std::span<const std::span<const float>> tables,
+                          int threads, const StopTest& stop) {
+    check(p, z, tables);
+    const auto labels = simplex_labels(p, z);
+    const auto M = p.edges.rows();
+    TablePoint point{std::vector<float>(labels.begin(), labels.end()),
+                     std::vector<float>(tables.size() * static_cast<std::size_t>(M))};
+    parallel_for(
+        kShards, threads,
+        [&](std::int64_t shard, int) {
+            Feasible feasible(p.n_labels);
+            for (auto e = shard * M / kShards; e < (shard + 1) * M / kShards; ++e) {
+                load(p, labels, tables, e, feasible);
+                for (std::int64_t pair = 0; pair < std::ssize(tables); ++pair)
+                    point.tables[pair * M + e] = static_cast<float>(std::min(1.0, feasible.table()[pair]));
+            }
+        },
+        stop);
+    return point;
+}
+
+TablePoint mixed_point(const Problem& p, TablePointView one, TablePointView two, std::span<const std::int32_t> labeling,
+                       std::span<const double> shares, int threads) {
+    const auto N = p.nodes.rows(), M = p.edges.rows(), G = p.n_graphs(), K = std::int64_t{p.n_labels};
+    if (std::ssize(shares) != 3 * G || std::ssize(labeling) != N)
+        throw std::invalid_argument("shares or labels have the wrong size");
+    for (const auto& point : {one, two})
+        if (std::ssize(point.labels) != N * K || std::ssize(point.tables) != K * K * M)
+            throw std::invalid_argument("a point has the wrong size");
+    TablePoint mixed{std::vector<float>(one.labels.size()), std::vector<float>(one.tables.size())};
+    parallel_for(G, threads, [&](std::int64_t g, int) {
+        const double a = shares[g], b = shares[G + g], c = shares[2 * G + g], truth = std::max(0.0, 1.0 - a - b - c);
+        const auto mix = [&](float x, float y) {
+            return std::clamp(static_cast<float>(a * static_cast<double>(x) + b * static_cast<double>(y)), 0.0F, 1.0F);
+        };
+        const auto add = [](float& x, double share) { x = std::min(1.0F, x + static_cast<float>(share)); };
+        for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u) {
+            for (auto at = u * K; at < (u + 1) * K; ++at) mixed.labels[at] = mix(one.labels[at], two.labels[at]);
+            add(mixed.labels[u * K + labeling[u]], c);
+            add(mixed.labels[u * K + p.labels[u]], truth);
+        }
+        const auto begin = p.edge_offset[g], end = p.edge_offset[g + 1];
+        for (std::int64_t pair = 0; pair < K * K; ++pair)
+            for (auto at = pair * M + begin; at < pair * M + end; ++at)
+                mixed.tables[at] = mix(one.tables[at], two.tables[at]);
+        for (auto e = begin; e < end; ++e) {
+            add(mixed.tables[(labeling[p.tail[e]] * K + labeling[p.head[e]]) * M + e], c);
+            add(mixed.tables[(p.labels[p.tail[e]] * K + p.labels[p.head[e]]) * M + e], truth);
+        }
+    });
+    return mixed;
+}
+
+std::vector<double> table_planes(const Problem& p, std::span<const float> z,
+                                 std::span<const std::span<const float>> tables, std::span<const std::int32_t> graphs,
+                                 double* planes, int threads, const StopTest& stop) {
+    check(p, z, tables);
+    const auto labels = simplex_labels(p, z);
+    std::vector<double> losses(graphs.size());
+    parallel_for(
+        std::ssize(graphs), threads,
+        [&](std::int64_t row, int) {
+            const auto g = graphs[row];
+            std::vector<double> sum(static_cast<std::size_t>(p.full_dim()), 0.0);
+            add_nodes(p, labels, p.node_offset[g], p.node_offset[g + 1], sum.data());
+            add_edges(p, labels, tables, p.edge_offset[g], p.edge_offset[g + 1], sum.data());
+            for (std::int64_t i = 0; i < p.dim(); ++i) planes[row * p.dim() + i] = sum[p.coordinates[i]];
+            losses[row] = loss_of(p, labels, p.node_offset[g], p.node_offset[g + 1]);
+        },
+        stop);
+    return losses;
 }
 
 bool acyclic(const Problem& p) {

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kEntries = 24'000;   // of tables and gains in one chunk, each
 constexpr std::int64_t kFeatures = 30'000;  // of its edges
+constexpr std::int64_t kShortRow = 4;
 
 }  // namespace
 
@@ -101,9 +102,11 @@ void TablePhase::table_gains(Shard& s, std::int64_t begin, std::int64_t n, const
     }
 }
 
-// Most entries are exactly zero: labels that are sure leave one in K^2.
+// Most entries are exactly zero: labels that are sure leave one in K^2. Finding the others costs as much as `kShortRow`
+// registers of features.
 void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
     if (problem_.edges.sparse()) return add_sparse_gradient(s, begin, n);
+    if (width_ <= kShortRow * kernels().floats) return EdgePhase::add_gradient(s, begin, n, features);
     const auto De = problem_.edge_dim();
     std::vector<std::int32_t> at(static_cast<std::size_t>(n));
     for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {

@@ -54,7 +54,7 @@ void PlaneCache<Point>::make_room() {
 template <class Point>
 std::int64_t PlaneCache<Point>::add(std::span<const std::int32_t> blocks, const double* planes, const double* losses) {
     std::int64_t added = 0;
-    for (std::size_t r = 0; r < blocks.size(); ++r) {
+    for (std::size_t r = 0; r < blocks.size(); ++r, ++given_) {
         if (blocks[r] < 0 || blocks[r] >= std::ssize(blocks_))
             throw std::invalid_argument("a block index is out of range");
         Row row = point_.row(planes + static_cast<std::int64_t>(r) * dim());
@@ -63,11 +63,27 @@ std::int64_t PlaneCache<Point>::add(std::span<const std::int32_t> blocks, const 
             std::ranges::any_of(block, [&](const Plane& p) { return p.loss == losses[r] && p.row == row; });
         if (known || (losses[r] == 0.0 && Point::is_zero(row))) continue;
         if (size_ >= max_planes_) make_room();
-        block.push_back({std::move(row), losses[r], 0.0, clock_});
+        block.push_back({std::move(row), losses[r], 0.0, clock_, given_});
         ++size_;
         ++added;
     }
     return added;
+}
+
+template <class Point>
+std::vector<double> PlaneCache<Point>::masses() const {
+    std::vector<double> all(static_cast<std::size_t>(given_), 0.0);
+    for (const Block& block : blocks_)
+        for (const Plane& plane : block) all[plane.given] = plane.mass;
+    return all;
+}
+
+template <class Point>
+void PlaneCache<Point>::set_masses(std::span<const double> masses) {
+    if (std::ssize(masses) != given_) throw std::invalid_argument("one mass for each row is needed");
+    for (Block& block : blocks_)
+        for (Plane& plane : block) plane.mass = masses[plane.given];
+    refresh();
 }
 
 // d_p - h_p'w of the planes in play, -inf for the others; returns the gap of the block over them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,10 @@ from gapcut.typing import FloatArray
 PASSES: Final = 12
 """Over all graphs for labelings, at most: from the weights of the relaxed problem, 9 close the gap to 1 % on tables at
 C = 1."""
+
+HOPELESS: Final = 1.5
+"""Times the target: where the gap would end at so much, if every pass still to come lowered it by the factor of the
+last, no further pass is made."""
 
 TOWARDS: Final = 0.4
 """Where labelings are asked for: this part of the way from the best weights to those of the planes."""
@@ -45,14 +50,17 @@ def one_hot_claim(session: Session, relaxation: Relaxation) -> OneHotClaim:
         return _claim(session, bounds.lower, bounds.upper, problem.n_graphs)
     asked = _Labelings(session, relaxation)
     tight, upper = asked.at(bounds.weights)
-    lower = 0.0
+    lower, before = 0.0, math.inf
     for count in range(PASSES):
         asked.cache.sweep(INNER * (upper - lower), SWEEPS, session.clock.left)
         dual = asked.cache.refresh()
         lower = max(lower, dual_bound(problem, *dual)[0])
         bounds.offer_dual(*dual)
-        if upper - lower <= session.limits.gap * upper or count + 1 == PASSES:
+        gap, target, left = upper - lower, session.limits.gap * upper, PASSES - 1 - count
+        hopeless = count > 0 and gap * (gap / before) ** left > HOPELESS * target
+        if gap <= target or left == 0 or hopeless:
             break
+        before = gap
         point = problem.clamp(bounds.weights + TOWARDS * (asked.cache.weights - bounds.weights))
         found = asked.at(point)
         if np.array_equal(bounds.weights, point):

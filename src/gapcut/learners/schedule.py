@@ -20,6 +20,9 @@ GROWTH = 1.4
 FIRST_REPAIR = 160
 """Iterations after which the first repair is tried, however far the target seems."""
 
+FIRST_MIXTURE = 60
+"""Iterations before dual points are mixed graph by graph."""
+
 SLOWING = 0.7
 """Of the time until the target, what a steady rate predicts: the rate falls on the way."""
 

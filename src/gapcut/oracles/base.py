@@ -68,6 +68,9 @@ class OraclePlanes:
     losses: FloatArray
     bounds: FloatArray
 
+    labels: Int32Array | None = None
+    """(N,) the labelings, where they were asked for."""
+
     def mean(self) -> OracleTotal:
         """Means of the planes of all graphs, found at the same weights; that of the bounds is proven too."""
         bound = mean_bound(float(self.bounds.sum()), len(self.bounds))
@@ -120,6 +123,10 @@ class Relaxation(ABC):
     one_label: bool = False
     """Whether its integer points are one label a node, so that :meth:`integer_planes` is there."""
 
+    mixes: bool = False
+    """Whether points of it can be mixed graph by graph: :meth:`labelings`, :meth:`feasible`, :meth:`planes` and
+    :meth:`mixed` are there."""
+
     parallel: bool = False
     """Whether edges join the same nodes, so that bounds of :meth:`integer_planes` do not hold for the relaxation."""
 
@@ -143,13 +150,22 @@ class Relaxation(ABC):
         """The relaxed labels reached, and label pairs where they are variables."""
         return RelaxedLabels(self.state.labels(self._core))
 
-    @abstractmethod
-    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
-        """Bound of the mean slack at ``w`` from the multipliers, in one pass over the edges."""
+    def messages(self) -> NDArray[np.float32] | None:
+        """The multipliers reached, where the oracle's bounds depend on them."""
+        return None
 
     @abstractmethod
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        """A closer bound at ``w``, started from the multipliers, and a plane."""
+    def slack(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> SlackBound:
+        """Bound of the mean slack at ``w`` from the multipliers, in one pass over the edges; from those
+        given, if any."""
+
+    @abstractmethod
+    def total(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> OracleTotal:
+        """A closer bound at ``w``, started from the same, and a plane."""
 
     @abstractmethod
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
@@ -180,6 +196,26 @@ class Relaxation(ABC):
     def repair_cost(self, labels: NDArray[np.float32]) -> float:
         """Of :meth:`repair`, in iterations: operations are counted, so that results do not depend on the clock."""
         return math.inf
+
+    def labelings(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> OraclePlanes:
+        """What :meth:`total` finds, graph by graph, with the labelings."""
+        raise NotImplementedError
+
+    def feasible(self, point: RelaxedLabels, time_left: float | None = None) -> RelaxedLabels:
+        """The point of the relaxation whose plane :meth:`plane` gives, up to single precision."""
+        raise NotImplementedError
+
+    def planes(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, FloatArray]:
+        """Planes (n, dim) and losses (n,) of a point, graph by graph."""
+        raise NotImplementedError
+
+    def mixed(
+        self, one: RelaxedLabels, two: RelaxedLabels, labeling: Int32Array, shares: FloatArray
+    ) -> RelaxedLabels:
+        """Of each graph ``shares`` (3, n) of two points and a labeling, and of the truth what is left."""
+        raise NotImplementedError
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and one-hot bounds, of some graphs, from the multipliers."""

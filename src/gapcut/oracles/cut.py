@@ -83,12 +83,16 @@ class CutRelaxation(Relaxation):
         self._cuts = cuts
         self._repair = _core.Repair(problem.core, problem.lower, problem.upper, n_threads)
 
-    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
+    def slack(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> SlackBound:
         """The best split of every arc near the multipliers."""
         bound, rounding = self.state.slack_bound(self._core, w, self._threads, time_left)
         return SlackBound(bound, bound, rounding)
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+    def total(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> OracleTotal:
         """The cut; its value does not depend on the multipliers."""
         return OracleTotal(*self._cuts.total_from(contiguous(w), self.state, time_left))
 

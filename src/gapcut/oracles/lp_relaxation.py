@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapcut import _core
 from gapcut.oracles.base import (
@@ -29,12 +30,18 @@ SMALLER_STEPS: Final = 0.5, 0.8
 """Of the settings for the relaxed binary problem: the first ratio of dual to primal steps, and what is aimed at. Small
 ratios are better here: what an iterate proves suffers most from tables that do not fit the labels yet."""
 
-LESS_CAUTION: Final = 0.5
-"""Of the distance of over-relaxation from its limit 2: a tenth fewer iterations on tables."""
+LESS_CAUTION: Final = 0.25
+"""Of the distance of over-relaxation from its limit 2: a seventh fewer iterations on tables."""
 
 FEW_EDGES: Final = 4.0
 """Mean degree up to which the first ratio is as it is; above, multipliers share the scores among more edges, and it
 falls in proportion."""
+
+FEWEST_GRAPHS: Final = 8
+"""Whose points are mixed graph by graph."""
+
+MOST_PLANES: Final = 2**28
+"""Bytes of one plane a graph, up to which that is done."""
 
 
 class LpRelaxation(Relaxation):
@@ -55,9 +62,12 @@ class LpRelaxation(Relaxation):
         settings.rebalance *= SMALLER_STEPS[1]
         settings.over_relaxation = 2.0 - LESS_CAUTION * (2.0 - settings.over_relaxation)
         super().__init__(problem, settings, n_threads)
+        core = problem.core
         self.parallel = _core.parallel_edges(problem.core)
         """Whether edges join the same nodes. TRW-S adds up their tables first, so that its bounds hold for the one-hot
         problem, but not for the relaxation, in which each has a table of its own."""
+        planes = 8 * core.n_graphs * core.dim
+        self.mixes = core.n_labels > 1 and core.n_graphs >= FEWEST_GRAPHS and planes <= MOST_PLANES
         self.roundings = 32 * problem.n_labels + 128
         self._bounds = _core.MessageBounds(problem.core, n_threads, SWEEPS, 1e-6, 4, 1e-2)
 
@@ -68,23 +78,53 @@ class LpRelaxation(Relaxation):
     def labels(self) -> RelaxedLabels:
         return RelaxedLabels(self.state.labels(self._core), self.state.tables(self._core))
 
-    def slack(self, w: FloatArray, time_left: float | None = None) -> SlackBound:
+    def messages(self) -> NDArray[np.float32]:
+        return self.state.messages(self._core)
+
+    def slack(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> SlackBound:
         """The maxima of all terms after the multipliers moved scores between them."""
         if self._core.n_labels == 1:  # nothing to decide
             return SlackBound(0.0, 0.0)
-        _, _, bound = self._bounds.total(contiguous(w), self.state, "quick", time_left)
+        start = self._start(messages)
+        _, _, bound = self._bounds.total(contiguous(w), *start, "quick", time_left)
         return SlackBound(bound, bound)
 
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
+    def total(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> OracleTotal:
         """The same after sweeps of TRW-S, and the plane of its labelings; of MPLP on graphs with parallel edges."""
-        return OracleTotal(*self._bounds.total(contiguous(w), self.state, "separate", time_left))
+        start = self._start(messages)
+        return OracleTotal(*self._bounds.total(contiguous(w), *start, "separate", time_left))
+
+    def labelings(
+        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+    ) -> OraclePlanes:
+        start = self._start(messages)
+        return OraclePlanes(*self._bounds.labelings(contiguous(w), *start, "separate", time_left))
+
+    def _start(self, messages: NDArray[np.float32] | None) -> tuple[NDArray[np.float32], float]:
+        return self.messages() if messages is None else messages, self.state.unit
 
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
         """Of the labels, divided by their sums, and the tables made feasible for them."""
-        if point.tables is None:
-            raise ValueError("the tables are missing")
-        plane, loss = _core.table_plane(self._core, point.labels, point.tables, self._threads, time_left)
+        plane, loss = _core.table_plane(self._core, *_whole(point), self._threads, time_left)
         return plane, loss
+
+    def feasible(self, point: RelaxedLabels, time_left: float | None = None) -> RelaxedLabels:
+        return RelaxedLabels(*_core.feasible_point(self._core, *_whole(point), self._threads, time_left))
+
+    def planes(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, FloatArray]:
+        graphs = np.arange(self._core.n_graphs, dtype=np.int32)
+        planes, losses = _core.table_planes(self._core, *_whole(point), graphs, self._threads, time_left)
+        return planes, losses
+
+    def mixed(
+        self, one: RelaxedLabels, two: RelaxedLabels, labeling: Int32Array, shares: FloatArray
+    ) -> RelaxedLabels:
+        points = (*_whole(one), *_whole(two))
+        return RelaxedLabels(*_core.mixed_point(self._core, *points, labeling, shares, self._threads))
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
         """Messages of all edges to their ends, from the multipliers; ``closely``: after sweeps."""
@@ -116,10 +156,18 @@ class LpRelaxation(Relaxation):
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and one-hot bounds, of some graphs, by TRW-S from the multipliers."""
-        return OraclePlanes(*self._bounds.evaluate(contiguous(w), graphs, self.state, "merged", time_left))
+        return OraclePlanes(
+            *self._bounds.evaluate(contiguous(w), graphs, *self._start(None), "merged", time_left)
+        )
 
     def plane_oracle(self, oracle: Oracle) -> Oracle:
         return _SweepOracle(oracle, self._core, self._bounds)
+
+
+def _whole(point: RelaxedLabels) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    if point.tables is None:
+        raise ValueError("the tables are missing")
+    return point.labels, point.tables
 
 
 class _SweepOracle(Oracle):
@@ -137,5 +185,5 @@ class _SweepOracle(Oracle):
     ) -> OraclePlanes:
         chosen = np.arange(self._core.n_graphs) if graphs is None else np.asarray(graphs)
         return OraclePlanes(
-            *self._bounds.evaluate(contiguous(w), chosen.astype(np.int32), None, "separate", time_left)
+            *self._bounds.evaluate(contiguous(w), chosen.astype(np.int32), None, 1.0, "separate", time_left)
         )

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "gapcut/learn/unary_system.hpp"
+#include "gapcut/linear/cholesky.hpp"
 #include "gapcut/linear/symmetric.hpp"
 #include "gapcut/problem.hpp"
 
 namespace gapcut {
+
+// Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
+double loss_unit(const Problem& problem);
 
 class Metric {
   public:
@@ -37,12 +41,14 @@ class Metric {
     // Ge and He = Ge + I/c of the pairwise weights of one label pair.
     const Symmetric& pair_gram() const { return pair_metric_; }
     const Symmetric& pair_hessian() const { return pair_hessian_; }
+    const Cholesky& pair_factor() const { return pair_factor_; }  // of He
 
   private:
     double theta_, primal_weight_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
     std::vector<double> inverse_degree_;  // 1 / max(deg_u, mean degree of its graph / 2)
     UnarySystem unary_;
     Symmetric pair_form_, pair_metric_, pair_hessian_;
+    Cholesky pair_factor_;
     std::vector<double> kappa_;
 };
 

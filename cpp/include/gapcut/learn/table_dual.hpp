@@ -22,6 +22,27 @@ namespace gapcut {
 RelaxedPlane table_plane(const Problem& problem, std::span<const float> z,
                          std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
 
+// A point as the caller keeps it: (N, K) and (K K, M), what lies in the polytope up to single precision.
+struct TablePoint {
+    std::vector<float> labels, tables;
+};
+struct TablePointView {
+    std::span<const float> labels, tables;
+};
+
+// The point itself.
+TablePoint feasible_point(const Problem& problem, std::span<const float> z,
+                          std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
+
+// Of each graph, shares (3, n_graphs) of two points and of a labeling (N,), and of the truth what they leave of 1.
+TablePoint mixed_point(const Problem& problem, TablePointView one, TablePointView two,
+                       std::span<const std::int32_t> labeling, std::span<const double> shares, int threads);
+
+// Planes of each of some graphs, (graphs.size(), dim()); returns their losses.
+std::vector<double> table_planes(const Problem& problem, std::span<const float> z,
+                                 std::span<const std::span<const float>> tables, std::span<const std::int32_t> graphs,
+                                 double* planes, int threads, const StopTest& stop = {});
+
 // Whether no graph has a cycle, two edges between the same nodes being one: the local polytope then has no corners but
 // labelings.
 bool acyclic(const Problem& problem);

@@ -53,16 +53,19 @@ class Oracle {
 
     const Problem& problem() const { return maximiser_.problem(); }
 
-    // Solves the named graphs. Row r of `planes` (graphs.size() x dim(), zero on entry) is the plane of graphs[r].
+    // Solves the named graphs. Row r of `planes` (graphs.size() x dim(), zero on entry) is the plane of graphs[r];
+    // `found`, unless null, gets their labelings.
     std::vector<GraphAnswer> evaluate(std::span<const double> compact, std::span<const std::int32_t> graphs,
-                                      double* planes, const StopTest& stop = {}) {
+                                      double* planes, const StopTest& stop = {}, std::vector<Labels>* found = nullptr) {
         check_graphs(problem(), graphs);
         const Weights weights = maximiser_.prepare(compact);
         std::vector<GraphAnswer> answers(graphs.size());
+        if (found != nullptr) found->resize(graphs.size());
         run(
             std::ssize(graphs),
             [&](std::int64_t item, Scratch& s) {
                 answers[item] = maximiser_.solve(weights, graphs[item], s, planes + item * problem().dim());
+                if (found != nullptr) (*found)[item] = maximiser_.labels(s);
             },
             stop);
         return answers;

@@ -47,6 +47,11 @@ class PlaneCache {
     // Drops planes without mass that have not had any for `age` calls of tick().
     void tick(std::int64_t age);
 
+    // Mass of every row given to add() so far, in that order; 0 for those that joined no block.
+    std::vector<double> masses() const;
+    // Starts from these, >= 0 and at most the mass of the block together.
+    void set_masses(std::span<const double> masses);
+
     std::int64_t size() const { return size_; }
     std::int64_t dim() const { return point_.dim(); }
     const std::vector<double>& weights() const { return point_.weights(); }
@@ -56,8 +61,8 @@ class PlaneCache {
     struct Plane {
         Row row;
         double loss, mass;
-        std::int64_t used;
-        double gradient = 0;  // as last computed; -inf if left out
+        std::int64_t used, given;  // given: rows before it
+        double gradient = 0;       // as last computed; -inf if left out
     };
     using Block = std::vector<Plane>;
 
@@ -70,7 +75,7 @@ class PlaneCache {
     std::vector<Block> blocks_;
     double mass_;
     Point point_;
-    std::int64_t max_planes_, size_ = 0, clock_ = 0;
+    std::int64_t max_planes_, size_ = 0, given_ = 0, clock_ = 0;
     Random random_;
     SimplexModel model_;  // of the planes chosen_, a group a block
     SimplexStep step_;

@@ -1,0 +1,352 @@
+"""The iterates of the primal-dual learner, and the certificates made from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapcut import _core
+from gapcut.certificates import DualPoint
+from gapcut.engines import OutOfTime
+from gapcut.learners.base import Progress, Session, WarmStart
+from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
+from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graphs, mixture_of_two
+from gapcut.learners.schedule import FIRST_MIXTURE, FIRST_REPAIR, SLOWING, CertificateSchedule
+from gapcut.learners.turns import PlaneTurns
+from gapcut.oracles.base import Oracle, OraclePlanes, RelaxedLabels
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+PASS_COST = 10
+"""Iterations in the time of one pass of the block method, about (measured 3 to 20)."""
+
+CUT_ARCS = 20_000_000
+"""Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
+
+STEP_SIZES = (
+    "theta",
+    "over_relaxation",
+    "damping",
+    "kappa0",
+    "primal_weight",
+    "rebalance",
+    "screening_interval",
+)
+"""Settings of the native iteration."""
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """What :class:`Steps` can be told.
+
+    ``theta`` splits the primal step between weights and multipliers, ``over_relaxation`` is in (0, 2); label steps are
+    divided by ``damping`` times the number of active pairs of the label (1 is provably safe; a monitor falls back to
+    it), at first by ``kappa0``. ``primal_weight`` is the first ratio of dual to primal steps, which then follows the
+    ratio of the distances covered times ``rebalance`` (0: never); inactive label pairs are screened every
+    ``screening_interval`` iterations. For comparison: ``metric="diagonal"`` moves every weight alone,
+    ``repair=False`` leaves the relaxed labels as they are, ``always_cut=True`` asks the oracle for each certificate.
+    ``seed`` orders the repair.
+    """
+
+    theta: float = 0.5
+    over_relaxation: float = 1.8
+    damping: float = 0.25
+    kappa0: float = 2.0
+    primal_weight: float = 0.06
+    rebalance: float = 0.9
+    screening_interval: int = 5
+    metric: Literal["gram", "diagonal"] = "gram"
+    repair: bool = True
+    always_cut: bool = False
+    repair_sweeps: int = 10
+    n_threads: int = 1
+    seed: int = 0
+
+    def native(self) -> _core.PrimalDualSettings:
+        """The settings of the core's iteration."""
+        settings = _core.PrimalDualSettings()
+        for name in STEP_SIZES:
+            setattr(settings, name, getattr(self, name))
+        settings.diagonal = self.metric == "diagonal"
+        return settings
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds beside the iterates: the state after the last whole pass, which does not change;
+    ``messages``: from which the upper end was proven; ``planes``: passes of ``block`` so far."""
+
+    progress: Progress
+    best: RelaxedPoint | None
+    messages: NDArray[np.float32] | None
+    schedule: CertificateSchedule
+    planes: int
+
+
+class Steps:
+    """The iterates of a run and the certificates made from them."""
+
+    def __init__(self, settings: StepSettings, problem: LearningProblem, oracle: Oracle) -> None:
+        self.settings = settings
+        self.relaxation = oracle.relaxation(settings.native(), settings.n_threads)
+        self.state = self.relaxation.state
+        self._begin(problem)
+
+    def _begin(self, problem: LearningProblem) -> None:
+        self.problem = problem
+        self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
+        self.best: RelaxedPoint | None = None
+        self.messages: NDArray[np.float32] | None = None
+        self.out_of_range = False
+        self.kept: Kept | None = None
+
+    def set_trade_off(self, C: float) -> None:
+        """Another C from the iterates reached."""
+        self.state.set_trade_off(C)
+        self._begin(self.problem.with_C(C))
+
+    def warm_start(self) -> WarmStart:
+        """A copy of the iterates."""
+        return WarmStart(self.problem.fingerprint, dict(self.state.snapshot()))
+
+    def dual_point(self) -> DualPoint:
+        """What a proof can be made of."""
+        labels = None if self.best is None else self.best.relaxed
+        return DualPoint(self.relaxation, labels, self._cut_is_cheap)
+
+    def start_from(self, start: WarmStart) -> None:
+        """The iterates of another run, at this problem's C; left as they are where data differ."""
+        if start.fingerprint == self.problem.fingerprint:
+            self.state.restore(dict(start.arrays))
+            self.state.set_trade_off(self.problem.C)
+            self.schedule = CertificateSchedule(start=self.state.iterations, due=0)
+
+    def advance(self, session: Session, file: Checkpoint | None = None) -> None:
+        """To the next certificate; ``file`` is renewed on the way whenever it is due."""
+        due = self.schedule.start + self.schedule.due
+        try:
+            while file is not None and self._advance_within(due, session, file):
+                self.write(session, file)
+                self.state.advance(min(1, due - self.state.iterations), session.clock.left)
+            self.state.advance(max(0, due - self.state.iterations), session.clock.left)
+        except (ValueError, ArithmeticError):  # features beyond the range of the metric
+            self.out_of_range = True
+
+    def _advance_within(self, due: int, session: Session, file: Checkpoint) -> bool:
+        """As far as the age of ``file`` allows; whether it is due before the certificate is."""
+        left = session.clock.left
+        try:
+            self.state.advance(
+                max(0, due - self.state.iterations), min(file.left, math.inf if left is None else left)
+            )
+        except OutOfTime:
+            if session.clock.left == 0.0:
+                raise
+            return True
+        return False
+
+    @property
+    def stalled(self) -> bool:
+        return self.out_of_range or self.schedule.stalled
+
+    @property
+    def plane_passes(self) -> float:
+        """Passes of the block method that are worth what the steps have cost, where these are slow."""
+        if self.stalled:
+            return math.inf
+        slow = self.schedule.slow and self._cut_is_cheap
+        return self.schedule.gaps[-1][0] / PASS_COST if slow else 0.0
+
+    @property
+    def _cut_is_cheap(self) -> bool:
+        largest = int(np.diff(self.problem.core.edge_offset).max(initial=0))
+        return largest * self.state.active_pairs <= CUT_ARCS
+
+    def certify(self, session: Session, planes: PlaneTurns) -> None:
+        """A pass. One that is cut off proves what it proves, but a checkpoint knows nothing of it: it is made again."""
+        self._prove(session)
+        if not self.out_of_range:
+            session.record(self.state.active_pairs)
+            self.keep(session, planes)
+
+    def _prove(self, session: Session) -> None:
+        """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
+        bounds, target, schedule, known = session.bounds, session.limits.gap, self.schedule, self.best
+        now = self.state.iterations - schedule.start
+        weights, labels = self.relaxation.weights(), self.relaxation.labels()
+        if self.out_of_range or not (np.isfinite(weights).all() and labels.finite):
+            self.out_of_range = True  # features too large for single precision: the planes go on
+            return
+        weights = self.problem.clamp(weights)
+        before = bounds.upper
+        found = None
+        if self.relaxation.mixes and now >= FIRST_MIXTURE:
+            found = self.prove_upper(session, weights)
+        else:
+            bounds.offer_primal(weights, self.relaxation.slack(weights, session.clock.left))
+        session.passes += 1
+        if self.relaxation.mixes:
+            labels = self.relaxation.feasible(labels, session.clock.left)
+        reached = self.prove_lower(session, labels)
+        gap = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
+        wait = schedule.predict(now, gap, target, schedule.unrepaired)
+        if found is not None:
+            if not session.target_met:
+                wait = min(wait, self._mix(session, reached, found, now))
+        else:
+            if not session.target_met and self._repair_pays(session, labels.labels, gap, wait):
+                wait = min(wait, self._repair(session, labels.labels, now))
+            if self._oracle_decides(bounds.relative_gap, target):
+                self.prove_upper(session, weights)
+        if bounds.upper < before:
+            self.messages = self.relaxation.messages()
+        schedule.unrepaired = (now, gap)
+        schedule.last_upper = bounds.upper
+        best = (self.best or reached).value
+        if known is not None and best == known.value:  # only the upper end moves
+            wait = min(
+                wait, schedule.predict(now, bounds.upper - best, target * bounds.upper, schedule.gaps[-1])
+            )
+        schedule.note(now, bounds.upper - best, target * bounds.upper)
+        schedule.next(now, wait)
+
+    def _oracle_decides(self, gap: float, target: float) -> bool:
+        if self.settings.always_cut:
+            return True
+        return target < gap <= self.relaxation.closer_within * target and self._cut_is_cheap
+
+    def prove_upper(
+        self, session: Session, weights: FloatArray, messages: NDArray[np.float32] | None = None
+    ) -> OraclePlanes | None:
+        """The upper end from the oracle, started from the multipliers; the labelings found, where they are mixed."""
+        session.calls += self.problem.n_graphs
+        found = None
+        if self.relaxation.mixes:
+            found = self.relaxation.labelings(weights, session.clock.left, messages)
+            total = found.mean()
+        else:
+            total = self.relaxation.total(weights, session.clock.left, messages)
+        session.bounds.offer_primal(weights, total.slack(weights, session.oracle.exact))
+        return found
+
+    def prove_lower(self, session: Session, labels: RelaxedLabels) -> RelaxedPoint:
+        """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
+        C, left = self.problem.C, session.clock.left
+        graphs = None
+        if self.relaxation.mixes:
+            graphs = GraphPlanes(*self.relaxation.planes(labels, left))
+            plane, loss = graphs.mean()
+        else:
+            plane, loss = self.relaxation.plane(labels, left)
+        session.bounds.offer_dual(C * plane, C * loss, self.problem.n_graphs + self.relaxation.roundings)
+        point = RelaxedPoint(labels, plane, loss, float(C * loss - self.problem.conjugate(C * plane)), graphs)
+        if self.best is None or point.value > self.best.value:
+            self.best = point
+        return point
+
+    def _mix(self, session: Session, reached: RelaxedPoint, found: OraclePlanes, now: int) -> float:
+        """Mixes the best point, the one reached and the labelings found, graph by graph. Returns the iterations until a
+        mixture should do."""
+        schedule, target, left = self.schedule, session.limits.gap, session.clock.left
+        assert self.best is not None
+        wanted = target * session.bounds.upper
+        mixture = mixture_of_graphs(self.problem, self.relaxation, self.best, reached, found, wanted, left)
+        self.prove_lower(session, mixture)
+        gap = session.bounds.relative_gap
+        predicted = schedule.predict(now, gap, target, schedule.repaired)
+        schedule.repaired = (now, gap)
+        return predicted
+
+    def _repair_cost(self, labels: NDArray[np.float32]) -> float:  # in iterations
+        return self.schedule.repair_excess * self.relaxation.repair_cost(labels)
+
+    def _repair_pays(self, session: Session, labels: NDArray[np.float32], gap: float, wait: float) -> bool:
+        """Whether waiting would cost more, and a repair no more than the iterations so far."""
+        now, cost = self.state.iterations - self.schedule.start, self._repair_cost(labels)
+        upper, target = session.bounds.upper, session.limits.gap
+        if not (self.settings.repair and self.relaxation.repairs) or now < cost or wait < SLOWING * cost:
+            return False
+        settled = self.schedule.last_upper - upper < 0.25 * target * upper
+        return gap < 18.0 * target or settled or now >= self.schedule.repair_due
+
+    def _repair(self, session: Session, labels: NDArray[np.float32], now: int) -> float:
+        """Repairs the labels; where that is not enough, also a mixture with the best so far, if repaired too: both
+        err in one way but not alike, and D is concave. Returns the iterations until repaired labels should do."""
+        before, schedule, target = self.best, self.schedule, session.limits.gap
+        repaired = self.prove_lower(session, self._repaired(session, labels))
+        if before is not None and schedule.repaired is not None and not session.target_met:
+            mixture = mixture_of_two(self.problem, before, repaired, session.clock.left)
+            self.prove_lower(session, self._repaired(session, mixture))
+        gap = session.bounds.relative_gap
+        predicted = schedule.predict(now, gap, target, schedule.repaired)
+        schedule.repaired, schedule.repair_due = (now, gap), max(2 * now, FIRST_REPAIR)
+        if predicted < math.inf:
+            wait = math.ceil(max(self._repair_cost(labels), predicted))
+            schedule.repair_due = min(schedule.repair_due, now + wait)
+        return predicted
+
+    def _repaired(self, session: Session, labels: NDArray[np.float32]) -> RelaxedLabels:
+        least_gain = 0.1 * session.limits.gap * session.bounds.upper / labels.size
+        seed, left = self.settings.seed + session.passes, session.clock.left
+        sweeps = self.settings.repair_sweeps
+        found, excess = self.relaxation.repair(labels, self.problem.C, sweeps, least_gain, seed, left)
+        self.schedule.repair_excess = excess
+        return RelaxedLabels(found)
+
+    def keep(self, session: Session, planes: PlaneTurns) -> None:
+        """A pass is whole: this is what checkpoints hold until the next one is. Set at once, whenever Ctrl-C comes."""
+        schedule = replace(self.schedule, gaps=[*self.schedule.gaps])
+        self.kept = Kept(session.progress(), self.best, self.messages, schedule, planes.passes)
+
+    def write(self, session: Session, file: Checkpoint) -> None:
+        """The iterates and what is kept, from which :meth:`resume` goes on."""
+        assert self.kept is not None
+        arrays = {} if self.out_of_range else dict(self.state.snapshot())
+        if self.kept.messages is not None:
+            arrays["best_messages"] = self.kept.messages
+        if self.kept.best is not None:
+            arrays["best_labels"] = self.kept.best.relaxed.labels
+            if self.kept.best.relaxed.tables is not None:
+                arrays["best_tables"] = self.kept.best.relaxed.tables
+        numbers = {
+            "schedule": asdict(self.kept.schedule),
+            "planes": self.kept.planes,
+            "out_of_range": self.out_of_range,
+        }
+        file.write(self.kept.progress, session, arrays, numbers)
+
+    def resume(self, session: Session, file: Checkpoint, planes: PlaneTurns) -> None:
+        """Go on from a checkpoint; both ends are proven again, from its best weights and labels.
+
+        Raises ValueError if it is of another run, DamagedCheckpoint if it is not whole.
+        """
+        arrays, meta = file.read()
+        try:
+            numbers = meta["numbers"]
+            weights, labels = arrays["best_weights"], arrays.get("best_labels")
+            self.out_of_range = numbers["out_of_range"] is True
+            if not self.out_of_range:
+                self.state.restore(arrays)
+            self.schedule = CertificateSchedule(**numbers["schedule"])
+            if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
+                raise ValueError("weights out of range")
+            self._prove_again(session, self.problem.clamp(weights), arrays.get("best_messages"))
+            if labels is not None:
+                self.prove_lower(session, RelaxedLabels(labels, arrays.get("best_tables")))
+            planes.repeat(int(numbers["planes"]))
+            go_on(session, meta)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise DamagedCheckpoint.because(file.path, error) from None
+
+    def _prove_again(
+        self, session: Session, weights: FloatArray, messages: NDArray[np.float32] | None
+    ) -> None:
+        """The upper end from the messages from which it was proven, in either way."""
+        self.messages = messages
+        if messages is not None:
+            session.bounds.offer_primal(weights, self.relaxation.slack(weights, session.clock.left, messages))
+        self.prove_upper(session, weights, messages)
