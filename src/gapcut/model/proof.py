@@ -26,6 +26,9 @@ from gapcut.typing import AnyArray, FloatArray
 DENSE_LIMIT: Final = 2**31
 """Bytes that node features may take in the file of a proof's graphs, which holds them dense."""
 
+_SPARE: Final = 0.1
+"""Part of the target gap by which a run goes beyond the claimed lower end: what 16 bits may cost."""
+
 _NEARER: Final = 0.5
 """Part of the target gap at which a run for the lower end gives up on reaching the claimed one."""
 
@@ -83,7 +86,7 @@ def _reach(
 
     def watch(record: Record) -> bool:
         stop = callback(record) if callback is not None else False
-        return bool(stop) or same_claim(record.lower, lower)
+        return bool(stop) or same_claim(record.lower, lower * (1.0 + _SPARE * settings.gap))
 
     provable = settings if KINDS[settings.oracle].relaxation else settings.with_oracle("lp")
     oracle = make_oracle(data, problem, provable)
