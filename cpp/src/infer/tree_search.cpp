@@ -152,6 +152,7 @@ class Search {
         double* cost = costs_.data() + cost_at_[place_[u]];
         const std::int32_t n = reduced_.n_labels(u);
         for (std::int32_t k = 0; k < n; ++k) cost[k] = unary(u, k);
+        read_ += n;  // also where no pair is left: the search must end
         for (std::int64_t i = link_at_[u]; i < link_at_[u + 1]; ++i) {
             const Link& link = links_[i];
             if (parent_[link.other] != kOutside) continue;

@@ -34,9 +34,7 @@ def trees(
     if random_state < 0:
         raise ValueError(f"random_state must be at least 0, got {random_state}")
     labels, _ = improve(energy, clock, energy.native.unary_labels() if start is None else start)
-    labels, stopped = search(
-        energy, clock, labels, effort * WORK if clock.left is None else math.inf, random_state
-    )
+    labels, stopped = search(energy, clock, labels, effort, random_state)
     return Found(labels, energy.independent_bound(), stopped)
 
 
