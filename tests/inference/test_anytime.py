@@ -102,9 +102,9 @@ def check_instance(energy: Energy, limits: tuple[float, ...]) -> None:
 
 
 def no_worse(energy: Energy, value: float, other: float, limit: float) -> bool:
-    """Up to 1 % of the excess, at the second or third try at the latest: on a busy machine, wall clocks end searches
-    anywhere."""
-    slack = 0.0 if other == INF else 0.01 * (other - energy.independent_bound())
+    """Up to 2 % of the excess, at the second or third try at the latest: ten seeds of ``trees`` have a standard
+    deviation of 0.65 % on the spin glass of 24 x 24, and on a busy machine wall clocks end searches anywhere."""
+    slack = 0.0 if other == INF else 0.02 * (other - energy.independent_bound())
     return value <= other + slack or any(
         solve(energy, time_limit=limit).energy <= other + slack for _ in range(2)
     )

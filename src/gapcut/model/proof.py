@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import scipy.sparse as sp
 
-from gapcut.certificates import Callback, DualPoint, Proof, Record, packed, prove
+from gapcut.certificates import Callback, Certificate, DualPoint, Proof, Record, packed, prove
 from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
 from gapcut.data.archive import Contents, to_arrays
@@ -27,10 +27,13 @@ DENSE_LIMIT: Final = 2**31
 """Bytes that node features may take in the file of a proof's graphs, which holds them dense."""
 
 _SPARE: Final = 0.1
-"""Part of the target gap by which a run goes beyond the claimed lower end: what 16 bits may cost."""
+"""Part of the claimed gap by which a run goes beyond the claimed lower end: what 16 bits may cost."""
 
 _NEARER: Final = 0.5
-"""Part of the target gap at which a run for the lower end gives up on reaching the claimed one."""
+"""Part of the claimed gap at which a run for the lower end gives up on reaching the claimed one."""
+
+_LEAST: Final = 1e-6
+"""A claimed gap below this counts as this."""
 
 
 def check_provable(settings: Settings, graphs: Sequence[Graph]) -> None:
@@ -49,7 +52,7 @@ def prove_result(
 ) -> Proof:
     """A proof of what was just learned. A learner that has no dual point is followed by a run of one that has."""
     check_provable(settings, data.graphs)
-    point = result.dual_point or _reach(data, problem, settings, result.certificate.lower, None, None)
+    point = result.dual_point or _reach(data, problem, settings, result.certificate, None, None)
     return _prove(data, problem, settings, result.weights, point, model)
 
 
@@ -70,7 +73,7 @@ def prove_model(
     check_provable(settings, data.graphs)
     if posed.outside:
         raise ValueError(f"the model's claim does not hold: {posed.outside}")
-    point = _reach(data, problem, settings, model.certificate.lower, time_limit, callback)
+    point = _reach(data, problem, settings, model.certificate, time_limit, callback)
     return _prove(data, problem, settings, posed.weights, point, model)
 
 
@@ -78,20 +81,21 @@ def _reach(
     data: TrainingSet,
     problem: LearningProblem,
     settings: Settings,
-    lower: float,
+    claim: Certificate,
     time_limit: float | None,
     callback: Callback | None,
 ) -> DualPoint:
-    """A dual point that proves ``lower``, or what the steps find within limits."""
+    """A dual point that proves the lower end of ``claim``, or what the steps find within limits."""
+    gap = max(_LEAST, min(settings.gap, claim.relative_gap))
 
     def watch(record: Record) -> bool:
         stop = callback(record) if callback is not None else False
-        return bool(stop) or same_claim(record.lower, lower * (1.0 + _SPARE * settings.gap))
+        return bool(stop) or same_claim(record.lower, claim.lower * (1.0 + _SPARE * gap))
 
     provable = settings if KINDS[settings.oracle].relaxation else settings.with_oracle("lp")
     oracle = make_oracle(data, problem, provable)
     learner = PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
-    limits = Limits(gap=_NEARER * settings.gap, time_limit=time_limit)
+    limits = Limits(gap=_NEARER * gap, time_limit=time_limit)
     point = learner.run(problem, oracle, limits, watch).dual_point
     assert point is not None
     return point
