@@ -97,6 +97,7 @@ def test_reproduce_leaves_a_page_and_pictures_and_is_cheap_again(coarse, tmp_pat
     assert second["forest_seconds"] < first["folds"][0]["forest_seconds"]
 
 
+@pytest.mark.slow
 def test_demo_ends_with_a_page_about_bridges(coarse, tmp_path, run):
     code, out, _ = run("demo", "--jobs", 1, "--out", tmp_path)
     assert code == 0

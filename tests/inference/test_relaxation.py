@@ -106,5 +106,5 @@ def test_escapes_stop_when_asked() -> None:
     assert whole.soft_sweeps > 0
     for share in (0.2, 0.5, 0.8):
         solution = solve(energy, "trws", time_limit=share * seconds)
-        assert solution.bound <= whole.bound
+        assert solution.bound <= whole.bound + 1e-12 * abs(whole.bound)  # solve adds a component's terms
         assert solution.bound <= solution.energy

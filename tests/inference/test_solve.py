@@ -82,7 +82,7 @@ def check(energy: Energy, solution, minimum: float) -> None:
 @pytest.mark.parametrize("kind", VALUES)
 def test_bound_is_below_the_minimum_and_energy_above(kind: str) -> None:
     rng = np.random.default_rng(sum(map(ord, kind)))
-    for i in range(400):
+    for i in range(200):
         energy = random_energy(rng, kind)
         minimum = exact_minimum(energy)
         for method in METHODS:

@@ -27,7 +27,7 @@ NAMES = [name for name in KINDS if name != "brute" and (name not in ("ilp", "bp"
 PROVEN = [name for name in NAMES if KINDS[name].proven and name != "cut"]
 
 
-@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("free", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("oracle", PROVEN)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_certificates_bracket_the_enumerated_optimum(learner, oracle, free):

@@ -12,7 +12,7 @@ from gapcut.scenes.bridges.ifc_map import EXPORT, class_of, entity
 ifcopenshell = pytest.importorskip("ifcopenshell", reason="needs ifcopenshell (extra scenes)")
 
 
-@pytest.mark.parametrize("type_", ["arch", "girder"])
+@pytest.mark.parametrize("type_", ["arch", pytest.param("girder", marks=pytest.mark.slow)])
 def test_round_trip(type_: str, tmp_path) -> None:
     bridge = built_bridge(type_, 1)
     path = tmp_path / "bridge.ifc"
@@ -66,6 +66,7 @@ def test_unknown_elements_are_reported_and_can_be_mapped(tmp_path) -> None:
         read_ifc(tmp_path / "b.ifc", {"IfcFlowSegment": "drain"})
 
 
+@pytest.mark.slow
 def test_everything_in_an_abutment_is_abutment_but_for_bearings_and_footings(tmp_path) -> None:
     bridge = built_bridge("girder", 4)
     write_ifc(bridge, tmp_path / "a.ifc")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from built_bridges import built_bridge
 from gapcut.report.picture import paint_points
@@ -25,6 +26,7 @@ def test_a_point_on_the_ray_of_a_pixel_is_seen_in_that_pixel():
     assert depth.max() <= 30.0 + 1e-9
 
 
+@pytest.mark.slow
 def test_the_structure_fills_the_frame_and_is_in_its_middle():
     bridge = built_bridge("cable-stayed", 2)
     camera = Camera.at(bridge, (400, 400))

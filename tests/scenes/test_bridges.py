@@ -26,6 +26,8 @@ from gapcut.scenes.bridges.model import Mesh
 from gapcut.scenes.bridges.solids import beam, circle, ear_clip, i_section, loft, rectangle, rounded, stack
 
 SPECS = bridge_specs(25)
+FEW = [pytest.param(t, v, marks=pytest.mark.slow) if v else (t, v) for t, v in SPECS]
+"""One of each type at once, the others in the long tests."""
 
 
 def bridge(type_: str, variant: int) -> Bridge:
@@ -33,7 +35,7 @@ def bridge(type_: str, variant: int) -> Bridge:
     return built_bridge(type_, 0, variant)
 
 
-@pytest.mark.parametrize(("type_", "variant"), SPECS)
+@pytest.mark.parametrize(("type_", "variant"), FEW)
 def test_parts_are_closed_solids_with_ids(type_: str, variant: int) -> None:
     b = bridge(type_, variant)
     for i, part in enumerate(b.parts):
@@ -46,6 +48,7 @@ def test_parts_are_closed_solids_with_ids(type_: str, variant: int) -> None:
     assert len(b.face_parts) == b.mesh.n_faces == sum(p.mesh.n_faces for p in b.parts)
 
 
+@pytest.mark.slow
 def test_counts_of_the_set() -> None:
     found = [bridge(*spec) for spec in SPECS]
     assert 400 <= np.mean([b.n_parts for b in found]) <= 500
@@ -78,6 +81,7 @@ def test_equal_seeds_give_equal_bridges() -> None:
     )
 
 
+@pytest.mark.slow
 def test_make_bridges_is_a_prefix_of_the_larger_set() -> None:
     few = make_bridges(3, seed=4)
     assert [b.type for b in few] == list(TYPES[:3])
@@ -93,7 +97,7 @@ def test_wrong_arguments_are_refused(type_: str, seed: int, message: str) -> Non
         make_bridge(type_, seed)
 
 
-@pytest.mark.parametrize(("type_", "variant"), SPECS)
+@pytest.mark.parametrize(("type_", "variant"), FEW)
 def test_superstructures_clear_the_ground_and_footings_stand_in_it(type_: str, variant: int) -> None:
     b = bridge(type_, variant)
     for part in b.parts:

@@ -149,6 +149,7 @@ def test_registration_moves_stations_apart() -> None:
     assert not np.allclose(scan.stations, stations, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_wide_beams_put_points_between_a_part_and_what_is_behind() -> None:
     front = box(0, "column", [-0.3, -0.3, 0], [0.0, 0.3, 4])
     behind = box(1, "abutment", [0.1, -3, 0], [0.4, 3, 5])
