@@ -5,14 +5,15 @@ f_e, minimise over the weights w = (w_k, w_kl), every coordinate in an interval 
     P(w) = 1/2 |w|^2 + C/n sum_i s_i(w),    s_i(w) = max over (z, m) in Z_i of  L_i(z) - w . (F_i(y) - F_i(z, m)).
 F(z, m) holds sum_u z_uk x_u for every label k and sum_e m_ekl f_e for every pair (k, l); F(y) is that of the true
 labels: y_uk = 1 if k = y_u, else 0, and m_ekl = y_uk y_vl. The loss is L(z) = sum_uk r_u |z_uk - y_uk| with
-r_u = rho a_u / (2 sum of a over the graph), a_u = (weight of u) (weight of class y_u). Z_i is one of
+r_u = rho a_u / (2 sum of a over the graph), 0 if that is 0/0; a_u = (weight of u) (weight of class y_u). Z_i is one of
     relaxed binary:      all z_uk in {0, 1} and m_ekl = z_uk z_vl;
     LP-relaxed one-hot:  all z >= 0 with sum_k z_uk = 1, all m >= 0 with sum_l m_ekl = z_uk and sum_k m_ekl = z_vl.
-SHOWN: lower <= min P <= P(weights of the proof) <= upper, for the graphs in GRAPHS. Only whole numbers and fractions
-are added, multiplied and compared: a float64 is a whole number over a power of two. No bound depends on a rounding.
+SHOWN: lower <= min P <= P(weights of the proof) <= upper, for graphs, true labels and node weights (1 if absent) in
+GRAPHS and the kind of problem, C, rho, box, class weights and K in PROOF. All is in whole numbers and fractions.
 """
 
 import hashlib
+import io
 import json
 import sys
 from fractions import Fraction
@@ -40,6 +41,7 @@ def fits(file, name, dtype, *shape):
 def pieces(values):
     """([(s, part)], k) with values = sum of part 2^(PIECE s) / 2^k exactly; parts are int64, below 2^PIECE in size."""
     need(values.dtype == np.float64 and np.isfinite(values).all(), "an array is not of finite float64")
+    need((np.full(1, 5e-324) > 0).all(), "subnormal numbers count as 0, as some library has set")
     # values = fraction 2^exponent with 1/2 <= |fraction| < 1 of 53 bits: 2^53 fraction is a whole number, not rounded
     fraction, exponent = np.frexp(values)
     whole, place = np.abs(np.ldexp(fraction, 53)).astype(np.int64), exponent.astype(np.int64) - 53
@@ -63,8 +65,8 @@ def product(a, b):
     for s, p in a:
         for t, q in b:
             for c in range(0, p.shape[1], 1 << 14):  # 2^14 terms below 2^24 2^24: less than 2^63, no overflow
-                part = p[:, c : c + (1 << 14)] @ q[c : c + (1 << 14)]
-                total = total + (part.astype(object) << PIECE * (s + t))
+                at = slice(c, c + (1 << 14))
+                total = total + ((p[:, at] @ q[at]).astype(object) << PIECE * (s + t))
     return total
 
 
@@ -75,14 +77,16 @@ class Problem:
         said = self.said = json.loads(str(proof["header"]))
         need(said["format"] == "gapcut proof" and said["version"] == 1, "not a proof of version 1")
         self.binary = {"relaxed binary": True, "LP-relaxed one-hot": False}[said["problem"]]
+        need({type(said[x]) for x in ("C", "loss_scale", "lower", "upper")} <= {int, float}, "not a number")
+        need(not any(name.startswith("clique") for name in graphs), "nothing is proven of cliques")
         self.C, self.rho = Fraction(said["C"]), Fraction(said["loss_scale"])
         self.X, self.F = graphs["node_features"], graphs["edge_features"]
         (N, Dn), (M, De), K = self.X.shape, self.F.shape, len(proof["unary"])
         self.N, self.M, self.K, self.n = N, M, K, len(graphs["node_offset"]) - 1
-        need(self.n > 0 and self.C >= 0, "there are no graphs, or C is negative")
+        need(self.n > 0 and self.C >= 0 and self.rho >= 0, "there are no graphs, or C or rho is negative")
         for name, rows in (("node_offset", N), ("edge_offset", M)):
             offset = fits(graphs, name, np.int64, self.n + 1)
-            need(offset[0] == 0 and offset[-1] == rows and (np.diff(offset) >= 0).all(), "offsets do not fit")
+            need(offset[[0, -1]].tolist() == [0, rows] and (offset == np.sort(offset)).all(), "wrong offsets")
         first, owner = graphs["node_offset"], np.repeat(np.arange(self.n), np.diff(graphs["edge_offset"]))
         edges = fits(graphs, "edges", np.int64, M, 2)  # they count nodes from the first one of their graph
         need(((edges >= 0) & (edges < np.diff(first)[owner][:, None])).all(), "an edge leaves its graph")
@@ -99,6 +103,7 @@ class Problem:
         of_node = fits(graphs, "node_weights", np.float64, N) if "node_weights" in graphs else np.ones(N)
         of_class = [Fraction(x) for x in fits(proof, "class_weight", np.float64, K).tolist()]
         a = [Fraction(x) * of_class[k] for x, k in zip(of_node.tolist(), self.y.tolist(), strict=True)]
+        need(all(x >= 0 for x in a), "a weight of a node or class is negative")
         unit = max((x.denominator for x in a), default=1)  # powers of two: the largest is a multiple of all
         self.a = np.array([int(x * unit) for x in a], dtype=object)  # unit cancels in r_u
         (self.Xp, self.kx), (self.Fp, self.kf) = pieces(self.X), pieces(self.F)
@@ -107,7 +112,6 @@ class Problem:
         """r_u = R_u / D of the nodes of graph g, in whole numbers. Where the a_u add up to 0: no loss."""
         a = self.a[self.first[g] : self.first[g + 1]]
         total = 2 * sum(a.tolist())
-        need(total >= 0, "the weights of a graph are negative")
         return (self.rho.numerator * a, self.rho.denominator * total) if total else (0 * a, 1)
 
 
@@ -120,8 +124,7 @@ def upper_end(p, proof):
     kd = max(0, -int(x.min(initial=0)))
     unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
     A = np.zeros((p.N, K), dtype=object) + product(p.Xp, Up) * (unit >> (p.kx + ku))
-    # rest of every graph: - w . F(y), and bounds of sums of m
-    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)
+    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)  # rest: - w . F(y), and bounds of sums of m
     np.subtract.at(rest, p.graph, A[np.arange(p.N), p.y])
     pairs = np.flatnonzero(p.pairwise.any(axis=2))  # k K + l; b = 0 for all others
     shares = fits(proof, "shares", np.uint16, *proof["shares"].shape[:1]) if p.binary else np.zeros(0)
@@ -151,8 +154,7 @@ def upper_end(p, proof):
             table = np.zeros((len(tail), K * K), dtype=object)
             table[:, pairs] = b
             table = table.reshape(-1, K, K) - d[:, 0, :, None] - d[:, 1, None, :]
-            np.add.at(A, tail, d[:, 0])
-            np.add.at(A, head, d[:, 1])
+            np.add.at(A, np.stack([tail, head], axis=1), d)
             np.add.at(rest, p.graph[tail], table.reshape(-1, K * K).max(axis=1))
     need(len(shares) == 0, "there are more shares than arcs")
     for g in range(p.n):
@@ -169,8 +171,7 @@ def lower_end(p, proof):
     """For any point (z, m) of every graph and every w, since s_i is a maximum,
         P(w) >= 1/2 |w|^2 + C/n sum_i L_i(z) - w . h,    h = C/n sum_i (F_i(y) - F_i(z, m)).
     Its least value over the box is found coordinate by coordinate: 1/2 w^2 - w h is least where w is nearest to h. The
-    point may be an average of members of Z_i: L_i is linear for z in [0, 1] and F is linear, so that the inequality is
-    the average of those of the members."""
+    point may be an average of members of Z_i: L_i (for z in [0, 1]) and F are linear, so the bound averages theirs."""
     Z, K = fits(proof, "labels", np.uint16, p.N, p.K).astype(np.int64), p.K
     need((Z <= WHOLE).all(), "a label is more than 1")
     true, T = p.y[:, None] == np.arange(K), None if p.binary else tables(proof, p, Z)
@@ -185,8 +186,7 @@ def lower_end(p, proof):
     for g in range(p.n):
         R, D = p.rates(g)
         value += p.C / p.n * Fraction(int((R * wrong[p.first[g] : p.first[g + 1]]).sum()), D * WHOLE)
-    for x, low, high in zip(h, p.low.tolist(), p.high.tolist(), strict=True):
-        x *= p.C / p.n
+    for x, low, high in zip((p.C / p.n * x for x in h), p.low.tolist(), p.high.tolist(), strict=True):
         w = Fraction(low) if x < low else Fraction(high) if x > high else x
         value += w * w / 2 - w * x
     return value
@@ -194,24 +194,22 @@ def lower_end(p, proof):
 
 def tables(proof, p, Z):
     """m of the LP-relaxed problem, in units: (z, m) is to lie in Z_i, so rows and columns add up to the labels."""
-    size = p.M * p.K * p.K
-    need((Z.sum(axis=1) == WHOLE).all(), "the labels of a node do not add up to 1")
-    filled = np.flatnonzero(np.unpackbits(fits(proof, "table_mask", np.uint8, (size + 7) // 8), count=size))
     T = np.zeros((p.M, p.K, p.K), dtype=np.int64)
-    T.reshape(-1)[filled] = fits(proof, "tables", np.uint16, len(filled))
-    fit = (T.sum(axis=2) == Z[p.tail]).all() and (T.sum(axis=1) == Z[p.head]).all()
-    need(fit, "tables do not fit the labels")
+    need((Z.sum(axis=1) == WHOLE).all(), "the labels of a node do not add up to 1")
+    at = np.flatnonzero(np.unpackbits(fits(proof, "table_mask", np.uint8, (T.size + 7) // 8), count=T.size))
+    T.reshape(-1)[at] = fits(proof, "tables", np.uint16, len(at))
+    need((T.sum(axis=2) == Z[p.tail]).all() and (T.sum(axis=1) == Z[p.head]).all(), "the tables are wrong")
     return T
 
 
 def moment(counts, features, parts, k):
-    """The sum over the rows of counts / WHOLE times features, column by column; counts are their own only piece."""
+    """Sum over the rows of counts / WHOLE times features, column by column; counts, at most WHOLE, are one piece."""
     total = np.zeros((1, features.shape[1]), dtype=object) + product([(0, counts[None])], parts)
     return [Fraction(x, WHOLE << k) for x in total[0].tolist()]
 
 
 def verify(proof, graphs):
-    """(lower, upper) as fractions. ``proof`` and ``graphs`` map names to arrays. Raises Refused, or whatever else."""
+    """(lower, upper) as fractions, from arrays by name; the hash is not looked at. Raises Refused, or whatever else."""
     p = Problem(proof, graphs)
     lower, upper = lower_end(p, proof), upper_end(p, proof)
     need(Fraction(p.said["lower"]) <= lower, "the lower end is claimed to be higher than is proven")
@@ -225,23 +223,26 @@ def decimal(value, up):  # six digits after the point, rounded down or up
 
 
 def main(arguments):
-    if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--raw"]):
-        sys.exit(__doc__.splitlines()[0])
-    sys.set_int_max_str_digits(0)  # both ends are printed, however long
     try:
-        proof, graphs = (dict(np.load(path, allow_pickle=False)) for path in arguments[:2])
-        said, digest = json.loads(str(proof["header"])), hashlib.sha256(np.fromfile(arguments[1], np.uint8))
-        need(digest.hexdigest() == said["graphs_sha256"], "the proof is about other graphs")
-        lower, upper = verify(proof, graphs)
+        need(len(arguments) in (2, 4) and arguments[2:3] in ([], ["--raw"]), __doc__.splitlines()[0])
+        sys.set_int_max_str_digits(0)  # both ends are printed, however long
+        data = [np.fromfile(path, np.uint8).tobytes() for path in arguments[:2]]  # read once: hashed and used
+        files = [np.load(io.BytesIO(each), allow_pickle=False) for each in data]
+        need(all(len({*x.files}) == len(x.files) for x in files), "a file has two arrays of one name")
+        proof, graphs = map(dict, files)
+        p, (lower, upper) = Problem(proof, graphs), verify(proof, graphs)
+        need(hashlib.sha256(data[1]).hexdigest() == p.said["graphs_sha256"], "it is about other graphs")
         notes = [__import__("compare_raw").report(proof, graphs, arguments[3])] if arguments[2:] else []
-    except Exception as error:  # whatever is wrong with the files: nothing is shown
-        print(f"REFUSED: {error if isinstance(error, Refused) else f'{type(error).__name__}: {error}'}")
+    except Exception as error:  # nothing is shown, and what is wrong is not printed as the files have it
+        print(f"REFUSED: {error!a}")
         return 1
-    fixed = np.count_nonzero(proof["lower"] == proof["upper"])
-    print(f"{said['problem']}, C = {said['C']}, rho = {said['loss_scale']}, {fixed} weights fixed by the box")
+    print(f"{p.said['problem']}, C = {p.said['C']}, rho = {p.said['loss_scale']}", end=", ")
+    print(f"{p.K} labels, class weights", *proof["class_weight"], end="; box: finite lower and upper ends ")
+    print(*np.isfinite([p.low, p.high]).sum(axis=1), "least width", min(p.high - p.low, default=0))
     print(f"lower end: exactly {lower}\nupper end: exactly {upper}")
-    low, high = decimal(lower, False), decimal(upper, True)
-    print(f"VERIFIED: {low} <= optimum <= these weights <= {high}", *notes, sep="\n")
+    print(
+        f"VERIFIED: {decimal(lower, 0)} <= optimum <= these weights <= {decimal(upper, 1)}", *notes, sep="\n"
+    )
     return 0
 
 

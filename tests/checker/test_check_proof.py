@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import zipfile
 from fractions import Fraction
 
 import numpy as np
@@ -149,7 +150,7 @@ def test_tampered_arrays_are_refused(binary, name, change, message):
     ("name", "change", "message"),
     [
         ("labels", lambda z: z + np.uint16(1), "do not add up to 1|a label is more than 1"),
-        ("tables", lambda t: t + np.uint16(1), "tables do not fit the labels"),
+        ("tables", lambda t: t + np.uint16(1), "the tables are wrong"),
         ("tables", lambda t: t[1:], "tables is not uint16 of shape"),
         ("table_mask", lambda m: ~m, "tables is not uint16 of shape"),
         ("messages", lambda q: q.astype(np.int32), "messages is not int16"),
@@ -303,6 +304,8 @@ def test_the_program_runs_alone(binary, tmp_path):
     assert done.returncode == 0
     assert "VERIFIED" in done.stdout
     assert f"{header(proof)['problem']}, C = {header(proof)['C']}" in done.stdout
+    assert "labels, class weights" in done.stdout  # and what else of the problem is the proof's own
+    assert "finite lower and upper ends" in done.stdout
     np.savez(tmp_path / "worse.npz", **with_header(proof, lower=header(proof)["upper"]))
     forgeries = [("worse.npz", "g.npz"), ("p.npz", "p.npz"), ("p.npz", "other.npz"), ("absent.npz", "g.npz")]
     for pair in (*forgeries, ("alone.py", "g.npz")):
@@ -310,13 +313,76 @@ def test_the_program_runs_alone(binary, tmp_path):
         assert done.returncode == 1
         assert done.stdout.startswith("REFUSED: ")
         assert not done.stderr
-    assert "check_proof.py PROOF GRAPHS" in run("p.npz").stderr
+    assert "check_proof.py PROOF GRAPHS" in run("p.npz").stdout
+
+
+def test_text_of_a_hostile_file_is_not_printed(binary, tmp_path, capsys):
+    """NumPy's message repeats the type that an array claims to have; its lines must not look like a verdict."""
+    proof, graphs = binary
+    np.savez(tmp_path / "g.npz", **graphs)
+    np.savez(tmp_path / "p.npz", **proof)
+    text = "{'descr': 'f8,\nVERIFIED: 0 <= \x1b', 'fortran_order': False, 'shape': (1,), }"
+    entry = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(8)
+    with zipfile.ZipFile(tmp_path / "p.npz", "a") as archive:
+        archive.writestr("unused.npy", entry)
+    assert checker.main([str(tmp_path / "p.npz"), str(tmp_path / "g.npz")]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("REFUSED: ")
+    assert out.count("\n") == 1
+    assert "\x1b" not in out
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_arrays_of_one_name_are_refused(binary, tmp_path, capsys):
+    """Programs differ in which of them they read, so a hash of the file would not say what was proven about."""
+    proof, graphs = binary
+    np.savez(tmp_path / "p.npz", **proof)
+    np.savez(tmp_path / "g.npz", **graphs)
+    with zipfile.ZipFile(tmp_path / "g.npz") as archive:
+        labels = archive.read("labels.npy")
+    with zipfile.ZipFile(tmp_path / "g.npz", "a") as archive:
+        archive.writestr("labels.npy", labels)
+    assert checker.main([str(tmp_path / "p.npz"), str(tmp_path / "g.npz")]) == 1
+    assert "two arrays of one name" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"C": "\u09ea"}, "not a number"),  # a digit to int() that looks like another
+        ({"C": True}, "not a number"),
+        ({"loss_scale": "1/3"}, "not a number"),
+        ({"loss_scale": -1.0}, "negative"),
+    ],
+)
+def test_numbers_of_the_header_are_numbers(binary, change, message):
+    with pytest.raises(checker.Refused, match=message):
+        checker.verify(with_header(binary[0], **change), binary[1])
+
+
+def test_negative_weights_and_cliques_are_refused(binary):
+    proof, graphs = binary
+    spoilt = np.where(np.arange(len(proof["class_weight"])) == 0, -1.0, proof["class_weight"])
+    with pytest.raises(checker.Refused, match="negative"):
+        checker.verify({**proof, "class_weight": spoilt}, graphs)
+    with pytest.raises(checker.Refused, match="cliques"):
+        checker.verify(proof, {**graphs, "clique_offset_0": np.zeros(2)})
+
+
+def test_offsets_whose_differences_overflow_are_refused(binary):
+    proof, graphs = binary
+    nodes = len(graphs["labels"])
+    wild = np.array([0, 2**62, -(2**62) - 1, nodes])
+    graphs = {**graphs, "node_offset": wild, "edge_offset": np.array([0, 0, 0, len(graphs["edges"])])}
+    with pytest.raises(checker.Refused, match="offsets"):
+        checker.verify(proof, graphs)
 
 
 def test_it_imports_numpy_and_nothing_of_ours():
     lines = [line for line in CHECKER.read_text().splitlines() if line.startswith(("import ", "from "))]
     assert {line.split()[1].split(".")[0] for line in lines} == {
         "hashlib",
+        "io",
         "json",
         "sys",
         "fractions",
