@@ -26,7 +26,6 @@ from studies import NAMES, Study, load_study
 
 import gapcut
 from gapcut import GraphSet
-from gapcut.certificates import Record
 from gapcut.comparison import (
     Comparison,
     Contender,
@@ -35,6 +34,7 @@ from gapcut.comparison import (
     compare_methods,
     comparison_document,
     cpu_clock,
+    cpu_limit,
     methods_table,
     rows_table,
 )
@@ -110,11 +110,7 @@ def fitter(study: Study, scale: float) -> Any:
     """Fits a contender within the study's CPU seconds."""
 
     def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
-        limit, start = scale * study.limit, cpu_clock()
-
-        def over(record: Record) -> bool:
-            return cpu_clock() - start > limit
-
+        limit = scale * study.limit
         one_hot = KINDS[contender.oracle].solves != "relaxed binary"
         machine = Machine(
             C=study.C_one_hot if one_hot else study.C_relaxed,
@@ -123,7 +119,7 @@ def fitter(study: Study, scale: float) -> Any:
             oracle=contender.oracle,
             nonnegative=contender.nonnegative,
             time_limit=WALL * limit,
-            callback=over,
+            callback=cpu_limit(limit),
             **study.options,
         )
         return machine.fit(graphs)
