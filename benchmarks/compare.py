@@ -112,17 +112,18 @@ def fitter(study: Study, scale: float) -> Any:
     def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
         limit = scale * study.limit
         one_hot = KINDS[contender.oracle].solves != "relaxed binary"
-        machine = Machine(
-            C=study.C_one_hot if one_hot else study.C_relaxed,
-            gap=GAP,
-            learner=contender.learner,
-            oracle=contender.oracle,
-            nonnegative=contender.nonnegative,
-            time_limit=WALL * limit,
-            callback=cpu_limit(limit),
+        settings = {
+            "C": study.C_one_hot if one_hot else study.C_relaxed,
+            "gap": GAP,
+            "learner": contender.learner,
+            "oracle": contender.oracle,
+            "nonnegative": contender.nonnegative,
+            "time_limit": WALL * limit,
+            "callback": cpu_limit(limit),
             **study.options,
-        )
-        return machine.fit(graphs)
+            **study.noted.get(contender.note, {}),
+        }
+        return Machine(**settings).fit(graphs)
 
     return fit
 
