@@ -55,7 +55,7 @@ class Study:
     """``folds`` name the graphs to test on; all others train. ``C_relaxed`` for the cut and QPBO, ``C_one_hot`` for
     the rest (see ``docs/comparison.md``). ``limit``: CPU seconds a fit. ``bare``: also without edges. ``methods``:
     inference to compare on the first models trained with the cut and with TRW-S. ``noted``: settings of the contenders
-    with a note, by note, beside ``options``."""
+    with a note, by note, beside ``options``. ``classes``: names of the labels, where those are numbers."""
 
     name: str
     graphs: GraphSet
@@ -68,6 +68,7 @@ class Study:
     bare: bool = False
     methods: tuple[str, ...] = ()
     noted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    classes: Mapping[Any, str] = field(default_factory=dict)
 
     def describe(self) -> str:
         """One sentence for the report."""
@@ -131,6 +132,7 @@ def _cornell(data: Path, place: str) -> Study:
         options,
         bare=True,
         methods=("trws", "ilp"),
+        classes=datasets.cornell_classes(data / "cornell", place),
     )
 
 

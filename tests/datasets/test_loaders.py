@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from gapcut.data import GraphFileError, GraphSet
-from gapcut.datasets import cornell_objects, load_cornell, load_letters, load_snakes, load_tables
+from gapcut.datasets import (
+    cornell_classes,
+    cornell_objects,
+    load_cornell,
+    load_letters,
+    load_snakes,
+    load_tables,
+)
 
 
 def counts(graphs: GraphSet) -> list[int]:
@@ -136,6 +143,9 @@ def test_cornell_stumps_are_answers_at_the_published_thresholds(shared: Path) ->
 
 def test_cornell_objects_are_classes_each_in_one_object(shared: Path) -> None:
     objects = cornell_objects(shared / "data" / "cornell", "office")
+    names = cornell_classes(shared / "data" / "cornell", "office")
+    assert list(names) == list(range(1, 18))
+    assert names[1].split("/")[0] == "wall"
     assert (2, 7, 9) in objects
     assert sorted(part for parts in objects for part in parts) == list(range(1, 18))
 

@@ -60,6 +60,15 @@ def load_cornell(
     return GraphSet(scenes, node_feature_names=NODE_FEATURES, edge_feature_names=EDGE_FEATURES)
 
 
+def cornell_classes(root: Root, place: str) -> dict[int, str]:
+    """Names of the classes, from ``<place>_labelmap.txt`` and ``labels.txt``; raw labels of one class joined by "/"."""
+    names = file_of(root, "labels.txt").read_text().splitlines()
+    out: dict[int, str] = {}
+    for raw, label in sorted(_read_map(file_of(root, f"{place}_labelmap.txt")).items()):
+        out[label] = f"{out[label]}/{names[raw - 1]}" if label in out else names[raw - 1]
+    return dict(sorted(out.items()))
+
+
 def cornell_objects(root: Root, place: str) -> list[tuple[int, ...]]:
     """The classes that are parts of one object, object by object: ``<place>_objectMap.txt``."""
     path = file_of(root, f"{place}_objectMap.txt")
