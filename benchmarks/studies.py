@@ -30,8 +30,10 @@ ONE_HOT = (
     Contender("frank-wolfe", "trws", "none"),
     Contender("block", "ilp", "none"),
     Contender("block", "lp", "none"),
+    Contender("primal-dual", "lp", "none"),
 )
-"""The one-hot problem: signed against non-negative weights under the same oracle, the classic learners, programs."""
+"""The one-hot problem: signed against non-negative weights under the same oracle, the classic learners, programs; its
+linear relaxation by linear programs (``block``) and by first-order steps."""
 
 POOR = (
     Contender("cutting-plane", "qpbo", "none"),
@@ -52,7 +54,8 @@ TREE = (Contender("block", "tree", "none"), Contender("frank-wolfe", "tree", "no
 class Study:
     """``folds`` name the graphs to test on; all others train. ``C_relaxed`` for the cut and QPBO, ``C_one_hot`` for
     the rest (see ``docs/comparison.md``). ``limit``: CPU seconds a fit. ``bare``: also without edges. ``methods``:
-    inference to compare on the first models trained with the cut and with TRW-S."""
+    inference to compare on the first models trained with the cut and with TRW-S. ``noted``: settings of the contenders
+    with a note, by note, beside ``options``. ``classes``: names of the labels, where those are numbers."""
 
     name: str
     graphs: GraphSet
@@ -64,6 +67,8 @@ class Study:
     options: Mapping[str, Any] = field(default_factory=dict)
     bare: bool = False
     methods: tuple[str, ...] = ()
+    noted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    classes: Mapping[Any, str] = field(default_factory=dict)
 
     def describe(self) -> str:
         """One sentence for the report."""
@@ -127,13 +132,41 @@ def _cornell(data: Path, place: str) -> Study:
         options,
         bare=True,
         methods=("trws", "ilp"),
+        classes=datasets.cornell_classes(data / "cornell", place),
     )
+
+
+def _published(data: Path) -> Study:
+    """Office with the thresholds of Anand et al., and with their classes of one object: between others, edges say
+    nothing of colour."""
+    graphs = datasets.load_cornell(data / "cornell", "office", stumps=True)
+    classes = np.unique(np.concatenate([g.labels for g in graphs if g.labels is not None])).tolist()
+    free = np.zeros((len(classes), len(classes)), dtype=bool)
+    for parts in datasets.cornell_objects(data / "cornell", "office"):
+        at = [classes.index(part) for part in parts]
+        free[np.ix_(at, at)] = True
+    colour = [name.startswith(("HDiff", "SDiff", "VDiff")) for name in graphs.edge_feature_names or ()]
+    fixed = np.where(free[:, :, None] | ~np.array(colour), np.nan, 0.0)
+    options = {"standardize": False, "intercept": False, "edge_lift": "none", "degree_scale": "graph"}
+    objects, searched = "colour within objects", "C by folds"
+    pairs = (
+        Contender("primal-dual", "cut"),
+        Contender("primal-dual", "cut", note=objects),
+        Contender("primal-dual", "cut", note=searched),
+        Contender("primal-dual", "cut", note=f"{objects}, {searched}"),
+        Contender("block", "trws", "none"),
+    )
+    restricted = {"frozen": {"pairwise": fixed}, "classes": classes}
+    noted = {objects: restricted, searched: {"C": "cv"}, f"{objects}, {searched}": {**restricted, "C": "cv"}}
+    name = "cornell office, published thresholds"
+    return Study(name, graphs, _folds(graphs, 4), 1.0, 1.0, 20.0, pairs, options, bare=True, noted=noted)
 
 
 _LOADERS = {
     "tables": _tables,
     "office": lambda data: _cornell(data, "office"),
     "home": lambda data: _cornell(data, "home"),
+    "published": _published,
     "snakes": _snakes,
     "letters": _letters,
 }

@@ -135,6 +135,16 @@ def confusion_scores(labels: Sequence[object], confusion: FloatArray, weighted: 
     return Scores(tuple(labels), confusion, per_class, weighted)
 
 
+def pooled_scores(parts: Sequence[Scores]) -> Scores:
+    """Scores of all nodes together, such as those of all folds: the sum of the confusion matrices, by label."""
+    labels = list(dict.fromkeys(label for part in parts for label in part.labels))
+    confusion = np.zeros((len(labels), len(labels)))
+    for part in parts:
+        place = [labels.index(label) for label in part.labels]
+        confusion[np.ix_(place, place)] += part.confusion
+    return confusion_scores(labels, confusion, any(part.weighted for part in parts))
+
+
 @dataclass(frozen=True)
 class GraphScorer:
     """``GridSearchCV(svm, grid, scoring=GraphScorer("macro_f1")).fit(graphs)``: a score of lists of graphs.
@@ -194,6 +204,7 @@ __all__ = [
     "Scores",
     "confusion_scores",
     "expected_calibration_error",
+    "pooled_scores",
     "score_graphs",
     "score_labels",
 ]

@@ -98,6 +98,25 @@ def test_reproduce_leaves_a_page_and_pictures_and_is_cheap_again(coarse, tmp_pat
 
 
 @pytest.mark.slow
+def test_the_papers_features_beside_ours_are_a_table(coarse, tmp_path, run):
+    command = ["bridges", "reproduce", "--quick", "--paper", "--limit", 0.5, "--jobs", 1, "--out", tmp_path]
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "| primal-dual/cut, paper's features |" in out
+    assert "cutting-plane/qpbo-rounded-energy/signed, paper's features" in out
+    assert "an abutment is beneath the deck" in out
+    document = json.loads((tmp_path / "paper.json").read_text())
+    assert (document["folds"], document["graphs"]) == (1, 1)
+    assert not any(row["failure"] for row in document["rows"])
+
+
+def test_paper_sets_features_itself(tmp_path, run):
+    code, _, err = run("bridges", "reproduce", "--paper", "--features", "both", "--out", tmp_path)
+    assert code == 2
+    assert "--paper sets features itself" in err
+
+
+@pytest.mark.slow
 def test_demo_ends_with_a_page_about_bridges(coarse, tmp_path, run):
     code, out, _ = run("demo", "--jobs", 1, "--out", tmp_path)
     assert code == 0

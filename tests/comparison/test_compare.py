@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from gapcut.comparison import (
     compare_methods,
     comparison_document,
     comparison_markdown,
+    cpu_limit,
     methods_table,
     rows_table,
 )
 from gapcut.machine import Machine
+from gapcut.metrics import score_graphs
 from sample_graphs import relabelled, sample_graphs
 
 GRAPHS = relabelled(sample_graphs(6, seed=1), ["deck", "pier", "ground"])
@@ -73,13 +76,33 @@ def test_a_failure_ends_its_row_and_no_other(found: Comparison) -> None:
     assert len(cut.folds) == len(other.folds) == 2
 
 
-def test_speed_ups_refer_to_the_first_whole_row(found: Comparison) -> None:
+def test_speed_ups_refer_to_the_first_whole_row_where_both_reached_their_target(found: Comparison) -> None:
     broken, cut, other = found.rows
     assert found.reference is cut
     assert found.speed_up(cut) == 1.0
-    ratio = sum(f.cpu_seconds for f in cut.folds) / sum(f.cpu_seconds for f in other.folds)
-    assert found.speed_up(other) == pytest.approx(ratio)
+    twin = replace(cut, folds=tuple(replace(f, cpu_seconds=2.0 * f.cpu_seconds) for f in cut.folds))
+    assert found.speed_up(twin) == pytest.approx(0.5)
     assert np.isnan(found.speed_up(broken))
+    assert np.isnan(found.speed_up(other)), "nothing is proven of it, so it has no time to a target"
+    stopped = replace(cut, folds=(cut.folds[0], replace(cut.folds[1], status="stopped")))
+    assert np.isnan(found.speed_up(stopped))
+    assert np.isnan(replace(found, rows=(stopped, cut)).speed_up(cut))
+
+
+def test_pooled_scores_are_of_all_nodes_together(found: Comparison) -> None:
+    row = found.rows[1]
+    labels = [m.predict(GRAPHS[test]) for m, (_, test) in zip(found.models, FOLDS, strict=True)]
+    together = GRAPHS[np.concatenate([test for _, test in FOLDS])]
+    expected = score_graphs(together, [y for fold in labels for y in fold], found.models[0].classes_)
+    assert row.pooled.macro_precision == pytest.approx(expected.macro_precision)
+    assert row.pooled.macro_recall == pytest.approx(expected.macro_recall)
+    assert row.pooled.accuracy == pytest.approx(expected.accuracy)
+
+
+def test_a_fit_ends_with_the_pass_that_uses_up_its_seconds() -> None:
+    machine = Machine(loss_scale=10.0, learner="cutting-plane", gap=0.0, callback=cpu_limit(0.0)).fit(GRAPHS)
+    assert machine.certificate_.passes == 1
+    assert not cpu_limit(1e6)(machine.history_[-1])
 
 
 def test_an_oracle_without_bounds_has_an_infinite_gap(found: Comparison) -> None:

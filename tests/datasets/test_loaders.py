@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from gapcut.data import GraphFileError, GraphSet
-from gapcut.datasets import load_cornell, load_letters, load_snakes, load_tables
+from gapcut.datasets import (
+    cornell_classes,
+    cornell_objects,
+    load_cornell,
+    load_letters,
+    load_snakes,
+    load_tables,
+)
 
 
 def counts(graphs: GraphSet) -> list[int]:
@@ -118,6 +125,29 @@ def test_cornell_edge_features_lie_within_the_published_thresholds(shared: Path)
         thresholds = np.abs([float(word) for word in rows[line].split()])
         values = np.abs(features[:, graphs.edge_feature_names.index(name)])
         assert np.median(values) == pytest.approx(np.median(thresholds), rel=0.6)
+
+
+def test_cornell_stumps_are_answers_at_the_published_thresholds(shared: Path) -> None:
+    root = shared / "data" / "cornell"
+    plain, graphs = load_cornell(root, "office"), load_cornell(root, "office", stumps=True)
+    thresholds = np.loadtxt(root / "office_binStumpsE.txt")
+    assert graphs[0].node_dim == 520
+    assert graphs.edge_feature_names[0] == "HDiffAbs <= 6.2944"
+    for one, other in zip(plain, graphs, strict=True):
+        rises = one.edge_features[:, plain.edge_feature_names.index("centroid_z_diff")]
+        assert np.array_equal(other.edge_features[:, 30:40], rises[:, None] <= thresholds[6])
+        assert set(np.unique(other.node_features).tolist()) == {0.0, 1.0}
+    with pytest.raises(FileNotFoundError):
+        load_cornell(root, "home", stumps=True)
+
+
+def test_cornell_objects_are_classes_each_in_one_object(shared: Path) -> None:
+    objects = cornell_objects(shared / "data" / "cornell", "office")
+    names = cornell_classes(shared / "data" / "cornell", "office")
+    assert list(names) == list(range(1, 18))
+    assert names[1].split("/")[0] == "wall"
+    assert (2, 7, 9) in objects
+    assert sorted(part for parts in objects for part in parts) == list(range(1, 18))
 
 
 def test_cornell_nearest_neighbours(shared: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("embreex")
 
 from gapcut.scenes.experiment import ExperimentSettings, describe_bridges, markdown_report, run_experiment
+from gapcut.scenes.experiment.settings import PAPER_EDGES
 from gapcut.scenes.scanner import ScannerSettings
 
 FULL = ExperimentSettings()
@@ -45,6 +46,11 @@ def test_two_bridges_train_and_one_is_labelled_with_a_certificate(tmp_path):
     (repeated,) = run_experiment(again, TINY)
     np.testing.assert_array_equal(result.nodes.confusion, repeated.nodes.confusion)
     json.dumps(result.train)
+
+    other = replace(TINY, scene=replace(TINY.scene, edges=PAPER_EDGES, nodes="segment"))
+    before = {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir()}
+    assert [b.key for b in describe_bridges(other, 0, tmp_path)] == [b.key for b in bridges]
+    assert {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir()} == before
 
 
 def test_no_bridge_is_in_training_and_test_and_every_bridge_is_tested_once():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 from rich.console import Console
 
+from gapcut.cli.bridges_paper import PAPER_FILES, compare_as_in_paper
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
@@ -100,6 +101,8 @@ def reproduce(
     quick: Flag = False,
     features: str = "shot",
     paper_edges: Flag = False,
+    paper: Flag = False,
+    limit: float = 30.0,
     C: Annotated[float | None, option("C")] = None,
     cache: Path | None = None,
     graphs: Flag = False,
@@ -113,6 +116,8 @@ def reproduce(
     :param quick: One fold of coarse scans: 10 bridges to train, 5 to test.
     :param features: What forests see of points: shot (as in the paper), shape (with heights), or both.
     :param paper_edges: Only three edge features, as in the paper.
+    :param paper: The paper's own features instead, beside its competitors and what each of ours adds: a table.
+    :param limit: CPU seconds of each fit with --paper.
     :param cache: Folder for scans, descriptions and forests; default: OUT/cache.
     :param graphs: Also write every fold's graphs, for other commands.
     """
@@ -126,6 +131,12 @@ def reproduce(
         scene = replace(scene, edges=PAPER_EDGES)
     training = replace(settings.training, C=settings.training.C if C is None else C)
     settings = replace(settings, scene=scene, training=training)
+    if paper:
+        if graphs or paper_edges or features != "shot":
+            raise ValueError("--paper sets features itself and writes no graphs: leave out the other options")
+        return compare_as_in_paper(
+            _folder(out, PAPER_FILES, force), settings, seed, cache, _workers(jobs), limit, as_json
+        )
     folder = _folder(out, [path.name for path in report_files(out)], force)
     document, results = experiment(folder, settings, seed, cache, _workers(jobs), graphs)
     emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut.certificates import Callback, Record
 from gapcut.comparison.contenders import Contender
 from gapcut.data import GraphSet
 from gapcut.machine import Machine
-from gapcut.metrics import Scores, score_graphs
+from gapcut.metrics import Scores, pooled_scores, score_graphs
 from gapcut.typing import IntArray
+
+Part = tuple[str, GraphSet, GraphSet]
+"""Name of a fold, graphs to train on, graphs to label."""
 
 Fit = Callable[[Contender, GraphSet, str], Machine]
 """Fits a contender to training graphs; the text names contender and fold, for progress."""
@@ -22,14 +26,12 @@ Fit = Callable[[Contender, GraphSet, str], Machine]
 
 @dataclass(frozen=True)
 class FoldResult:
-    """One fit and its labels of the held-out graphs. ``seconds`` (wall clock) and ``cpu_seconds`` (all threads, child
-    processes too) are of the fit. ``relative_gap`` is proven, inf where nothing is. ``impossible``: passes with an
-    impossible violation."""
+    """One fit and the ``scores`` of its labels of held-out graphs. ``seconds`` (wall clock) and ``cpu_seconds`` (all
+    threads, child processes too) are of the fit. ``relative_gap`` is proven, inf where nothing is. ``impossible``:
+    passes with an impossible violation."""
 
     fold: str
-    accuracy: float
-    macro_precision: float
-    macro_recall: float
+    scores: Scores
     seconds: float
     cpu_seconds: float
     passes: int
@@ -37,6 +39,18 @@ class FoldResult:
     status: str
     impossible: int
     message: str
+
+    @property
+    def accuracy(self) -> float:
+        return self.scores.accuracy
+
+    @property
+    def macro_precision(self) -> float:
+        return self.scores.macro_precision
+
+    @property
+    def macro_recall(self) -> float:
+        return self.scores.macro_recall
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,16 @@ class Row:
     def spread(self, column: str) -> float:
         """Sample standard deviation over folds, 0 for fewer than two."""
         return float(np.std(self._values(column), ddof=1)) if len(self.folds) > 1 else 0.0
+
+    @property
+    def pooled(self) -> Scores:
+        """Of the nodes of all folds together; in a mean over folds, a class counts more where it is rare."""
+        return pooled_scores([f.scores for f in self.folds])
+
+    @property
+    def reached_target(self) -> bool:
+        """Whether every fold is proven to have its gap."""
+        return not self.failure and all(f.status == "certified" for f in self.folds)
 
     @property
     def worst_gap(self) -> float:
@@ -97,8 +121,9 @@ class Comparison:
 
     def speed_up(self, row: Row) -> float:
         """Mean CPU seconds of the reference's training over the row's own (other work on the machine does not change
-        them); NaN where one is missing."""
-        if self.reference is None or row.failure or not row.mean("cpu_seconds") > 0:
+        them); NaN unless both reached their target in every fold, since a run that was stopped has no time."""
+        reached = self.reference is not None and self.reference.reached_target and row.reached_target
+        if self.reference is None or not reached or not row.mean("cpu_seconds") > 0:
             return float("nan")
         return self.reference.mean("cpu_seconds") / row.mean("cpu_seconds")
 
@@ -108,6 +133,16 @@ def cpu_clock() -> float:
     return sum(os.times()[:4])
 
 
+def cpu_limit(seconds: float) -> Callback:
+    """Ends a fit after the first pass in which ``seconds`` of :func:`cpu_clock` are over, counted from this call."""
+    end = cpu_clock() + seconds
+
+    def over(record: Record) -> bool:
+        return cpu_clock() > end
+
+    return over
+
+
 def compare(
     graphs: GraphSet,
     folds: Sequence[tuple[str, IntArray]],
@@ -115,24 +150,28 @@ def compare(
     fit: Fit,
 ) -> Comparison:
     """Train every contender on all folds but one and label that one. ``folds``: names and graph numbers."""
+    everything = np.arange(len(graphs))
+    parts = [(name, graphs[np.setdiff1d(everything, test)], graphs[test]) for name, test in folds]
+    return compare_parts(parts, contenders, fit)
+
+
+def compare_parts(parts: Sequence[Part], contenders: Sequence[Contender], fit: Fit) -> Comparison:
+    """The same where training graphs differ from fold to fold."""
     rows: list[Row] = []
     kept: tuple[Machine, ...] = ()
     for contender in contenders:
-        row, models = _run(graphs, folds, contender, fit)
+        row, models = _run(parts, contender, fit)
         rows.append(row)
         if not row.failure and not kept:
             kept = tuple(models)
     return Comparison(tuple(rows), kept)
 
 
-def _run(
-    graphs: GraphSet, folds: Sequence[tuple[str, IntArray]], contender: Contender, fit: Fit
-) -> tuple[Row, list[Machine]]:
+def _run(parts: Sequence[Part], contender: Contender, fit: Fit) -> tuple[Row, list[Machine]]:
     results: list[FoldResult] = []
     models: list[Machine] = []
     failure = ""
-    for name, test in folds:
-        training, held_out = graphs[np.setdiff1d(np.arange(len(graphs)), test)], graphs[test]
+    for name, training, held_out in parts:
         try:
             start, cpu = time.monotonic(), cpu_clock()
             svm = fit(contender, training, f"{contender.name}, fold {name}")
@@ -152,9 +191,7 @@ def _result(fold: str, svm: Machine, scores: Scores, seconds: float, cpu_seconds
     certificate = svm.certificate_
     return FoldResult(
         fold,
-        scores.accuracy,
-        scores.macro_precision,
-        scores.macro_recall,
+        scores,
         seconds,
         cpu_seconds,
         certificate.passes,

@@ -13,6 +13,8 @@ _COLUMNS = (
     "accuracy",
     "precision",
     "recall",
+    "pooled precision",
+    "pooled recall",
     "seconds",
     "CPU s",
     "speed-up",
@@ -25,7 +27,8 @@ _COLUMNS = (
 
 
 def rows_table(comparison: Comparison) -> str:
-    """Means and, after +-, the spread over folds; below the table, why rows failed."""
+    """Means and, after +-, the spread over folds; precision and recall are means over classes, and *pooled* those of
+    the nodes of all folds together. Below the table, why rows failed."""
     lines = _table(_COLUMNS, [_cells(comparison, row) for row in comparison.rows])
     failures = [f"- {row.contender.name} failed: {row.failure}" for row in comparison.rows if row.failure]
     return "\n".join(lines + (["", *failures] if failures else []))
@@ -59,11 +62,13 @@ def comparison_markdown(found: Comparison, labelled: Sequence[MethodRow]) -> str
 
 def _cells(comparison: Comparison, row: Row) -> list[str]:
     if not row.folds:
-        return [row.contender.name, *["-"] * 9, row.status, "-"]
+        return [row.contender.name, *["-"] * 11, row.status, "-"]
     speed_up = comparison.speed_up(row)
     return [
         row.contender.name,
         *(_spread(row, column) for column in ("accuracy", "macro_precision", "macro_recall")),
+        _percent(row.pooled.macro_precision),
+        _percent(row.pooled.macro_recall),
         f"{row.mean('seconds'):.2f} ± {row.spread('seconds'):.2f}",
         f"{row.mean('cpu_seconds'):.2f}",
         "-" if math.isnan(speed_up) else f"{speed_up:.2g}x",

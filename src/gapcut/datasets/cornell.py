@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from gapcut.data import Graph, GraphFileError, GraphSet
 from gapcut.datasets.files import Root, file_of
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 EDGE_FEATURES = ("HDiffAbs", "SDiff", "VDiff", "centroid_z_diff", "AngleDiff")
 NODE_FEATURES = (
@@ -18,10 +19,13 @@ NODE_FEATURES = (
     *(f"HOG{i}" for i in range(31)),
     "distance_from_wall",
 )
+_STUMP_ROWS = (0, 1, 2, 6, 8)  # of EDGE_FEATURES among the eleven of Anand et al.
 _KEYS = ("Scene_number", "Segment_number", "Segment_label")
 
 
-def load_cornell(root: Root, place: str, edges: str = "complete", k: int = 6) -> GraphSet:
+def load_cornell(
+    root: Root, place: str, edges: str = "complete", k: int = 6, *, stumps: bool = False
+) -> GraphSet:
     """The ``"office"`` or ``"home"`` scenes as graphs, named by scene number, labels 1..17.
 
     Reads ``<place>_data_nodefeats.txt`` and ``<place>_labelmap.txt``; segments whose raw label has no class are
@@ -31,6 +35,9 @@ def load_cornell(root: Root, place: str, edges: str = "complete", k: int = 6) ->
     Each pair is one edge, from the higher segment to the lower. ``edges="complete"`` joins all pairs of a
     scene. ``"knn"`` joins a pair if one is among the ``k`` nearest of the other; of the positions only height
     (centroid_z) and distance from the wall are published, so that is the plane in which distance is measured.
+
+    ``stumps``: every feature becomes ten of 0 and 1, whether it is at most the thresholds of Anand et al. in
+    ``<place>_binStumpsN.txt`` (not published for the homes) and ``<place>_binStumpsE.txt``.
     """
     if place not in ("office", "home"):
         raise ValueError(f"place must be 'office' or 'home', not {place!r}")
@@ -48,7 +55,63 @@ def load_cornell(root: Root, place: str, edges: str = "complete", k: int = 6) ->
         column = {name: features[:, i] for i, name in enumerate(NODE_FEATURES)}
         pairs = _pairs(column, None if edges == "complete" else k)
         scenes.append(Graph(features, pairs, _edge_features(column, pairs), labels, name=f"{scene:.0f}"))
+    if stumps:
+        return _as_stumps(scenes, root, place)
     return GraphSet(scenes, node_feature_names=NODE_FEATURES, edge_feature_names=EDGE_FEATURES)
+
+
+def cornell_classes(root: Root, place: str) -> dict[int, str]:
+    """Names of the classes, from ``<place>_labelmap.txt`` and ``labels.txt``; raw labels of one class joined by "/"."""
+    names = file_of(root, "labels.txt").read_text().splitlines()
+    out: dict[int, str] = {}
+    for raw, label in sorted(_read_map(file_of(root, f"{place}_labelmap.txt")).items()):
+        out[label] = f"{out[label]}/{names[raw - 1]}" if label in out else names[raw - 1]
+    return dict(sorted(out.items()))
+
+
+def cornell_objects(root: Root, place: str) -> list[tuple[int, ...]]:
+    """The classes that are parts of one object, object by object: ``<place>_objectMap.txt``."""
+    path = file_of(root, f"{place}_objectMap.txt")
+    try:
+        return [tuple(int(word) for word in line.split()) for line in path.read_text().splitlines()]
+    except ValueError:
+        raise GraphFileError(f"{path}: every line must be classes, whole numbers") from None
+
+
+def _as_stumps(scenes: list[Graph], root: Root, place: str) -> GraphSet:
+    nodes = _thresholds(file_of(root, f"{place}_binStumpsN.txt"), len(NODE_FEATURES))
+    edges = _thresholds(file_of(root, f"{place}_binStumpsE.txt"), max(_STUMP_ROWS) + 1)[list(_STUMP_ROWS)]
+    return GraphSet(
+        (
+            g.replace(
+                node_features=_at_most(np.asarray(g.node_features), nodes),
+                edge_features=_at_most(g.edge_features, edges),
+            )
+            for g in scenes
+        ),
+        node_feature_names=_stump_names(NODE_FEATURES, nodes),
+        edge_feature_names=_stump_names(EDGE_FEATURES, edges),
+    )
+
+
+def _at_most(features: AnyArray, thresholds: FloatArray) -> FloatArray:
+    """(rows, 10 F) of 0 and 1, all thresholds of a feature beside each other."""
+    return (features[:, :, None] <= thresholds).reshape(len(features), -1).astype(np.float64)
+
+
+def _stump_names(names: Sequence[str], thresholds: FloatArray) -> list[str]:
+    return [f"{name} <= {t:g}" for name, row in zip(names, thresholds, strict=True) for t in row]
+
+
+def _thresholds(path: Path, rows: int) -> FloatArray:
+    """(rows or more, 10) thresholds, a feature a row."""
+    try:
+        table = np.loadtxt(path, ndmin=2)
+    except ValueError:
+        raise GraphFileError(f"{path}: every line must be ten thresholds") from None
+    if table.shape[0] < rows or table.shape[1] != 10:
+        raise GraphFileError(f"{path}: {rows} lines of ten thresholds are needed, not {table.shape}")
+    return np.asarray(table, dtype=np.float64)
 
 
 def _pairs(column: dict[str, FloatArray], k: int | None) -> IntArray:

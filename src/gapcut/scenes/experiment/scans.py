@@ -21,6 +21,7 @@ from gapcut.typing import IntArray
 from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
+_OF_GRAPHS = ("nodes", "edges")  # settings that descriptions do not depend on
 _SCANS, _DESCRIPTIONS = 2, 8  # a new number where code gives other results: old files are left alone
 
 
@@ -109,7 +110,8 @@ def run_parallel(
 def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | None) -> BridgeScan:
     bridge = _bridge(number, seed)
     scan_key = _scan_key(bridge, seed, settings.scanner)
-    key = digest("description", _DESCRIPTIONS, scan_key, settings.scene.to_state())
+    seen = {k: v for k, v in settings.scene.to_state().items() if k not in _OF_GRAPHS}
+    key = digest("description", _DESCRIPTIONS, scan_key, seen)
     path = None if cache is None else cache / f"described-{bridge.name}-{key}.npz"
 
     def make() -> BridgeScan:

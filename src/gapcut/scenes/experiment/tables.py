@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.metrics import Scores, confusion_scores
+from gapcut.machine import Machine
+from gapcut.metrics import Scores, pooled_scores
 from gapcut.scenes.bridges import CLASSES, TYPES
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
@@ -24,8 +25,12 @@ PAPER = ("paper (other data)", 0.9007, *[None] * 7, 4680.0, None, 89.0)
 
 CLASS_COLUMNS = ("class", "precision", "recall", "parts", "recall, node-only", "most often taken for")
 _ON_TOP_OF = "rests on"
-ON_TOP_COLUMNS = ("upper part", "lower part", "weight of on top of", "smallest", "largest")
-TYPE_COLUMNS = ("type", "bridges", "parts", "parts seen", "edges", "edges a part", "points", "mean voxel")
+ON_TOP_COLUMNS = ("upper part, lower part", *CLASSES)
+CLAIM_COLUMNS = ("the paper says", "weight here", "mean (least to largest)", "so here")
+TYPE_COLUMNS = (
+    *("type", "bridges", "parts", "parts seen", "edges", "edges a part"),
+    *("points", "fewest", "most", "mean voxel"),
+)
 
 
 def rows(results: Sequence[FoldResult]) -> list[list[object]]:
@@ -51,7 +56,7 @@ def shown_rows(results: Sequence[FoldResult]) -> list[Row]:
 
 def all_scores(results: Sequence[FoldResult], which: str = "nodes") -> Scores:
     """Scores over the test bridges of all folds; ``which``: nodes, points, node_only or forest_only."""
-    return confusion_scores(CLASSES, np.sum([getattr(r, which).confusion for r in results], axis=0))
+    return pooled_scores([getattr(r, which) for r in results])
 
 
 def class_rows(results: Sequence[FoldResult]) -> list[Row]:
@@ -72,29 +77,64 @@ def class_rows(results: Sequence[FoldResult]) -> list[Row]:
     return out
 
 
-def on_top_rows(results: Sequence[FoldResult], most: int = 12) -> list[Row]:
-    """The pairs of classes for which *on top of* counts most, mean over folds."""
-    weights = np.array([_on_top(r) for r in results])
-    mean = weights.mean(axis=0)
-    out = []
-    for flat in np.argsort(-np.abs(mean), axis=None, kind="stable")[:most]:
-        k, m = np.unravel_index(flat, mean.shape)
-        if mean[k, m] != 0.0:
-            some = weights[:, k, m]
-            out.append(
-                [CLASSES[k], CLASSES[m], f"{mean[k, m]:.3g}", f"{some.min():.3g}", f"{some.max():.3g}"]
-            )
-    return out
-
-
-def _on_top(result: FoldResult) -> FloatArray:
-    """(11, 11) weights of *on top of*; zeros for classes that a fold did not train."""
-    model, out = result.model, np.zeros((len(CLASSES), len(CLASSES)))
+def on_top_weights(model: Machine) -> FloatArray:
+    """(11, 11) weights of *on top of*, upper class first; zeros for classes that the model does not know."""
+    out = np.zeros((len(CLASSES), len(CLASSES)))
     known = [CLASSES.index(str(name)) for name in model.classes_]
     names = list(model.pipeline_.edge_names)
     if _ON_TOP_OF in names:
         out[np.ix_(known, known)] = model.pairwise_[:, :, names.index(_ON_TOP_OF)]
     return out
+
+
+def on_top_rows(weights: FloatArray) -> list[Row]:
+    """The whole matrix: one row an upper class, mean over folds with the least and the largest.
+
+    ``weights`` (folds, 11, 11) of :func:`on_top_weights`.
+    """
+    return [
+        [name, *(_spread(weights[:, k, m]) for m in range(len(CLASSES)))] for k, name in enumerate(CLASSES)
+    ]
+
+
+def claim_rows(weights: FloatArray) -> list[Row]:
+    """What the paper says about *on top of*, cell by cell; same ``weights``."""
+    return [[says, where, _spread(found), _verdict(found)] for says, where, found in _claims(weights)]
+
+
+def _claims(weights: FloatArray) -> list[tuple[str, str, FloatArray]]:
+    """What is said, the cell or difference of cells that it is about, and what that is in each fold."""
+
+    def cell(upper: str, lower: str) -> FloatArray:
+        return np.asarray(weights[:, CLASSES.index(upper), CLASSES.index(lower)])
+
+    single = [
+        ("an abutment is beneath the deck", "deck", "abutment"),
+        ("an attached beam is beneath the deck", "deck", "girder"),
+        ("an attached beam is on top of connections", "girder", "bearing"),
+    ]
+    compared = [
+        ("a connecting beam is not beneath the deck", ("deck", "girder"), ("deck", "cross beam")),
+        ("a connecting beam is not on top of connections", ("girder", "bearing"), ("cross beam", "bearing")),
+    ]
+    out = [(says, f"{upper} on {lower}", cell(upper, lower)) for says, upper, lower in single]
+    for says, more, less in compared:
+        where = f"{more[0]} on {more[1]} minus {less[0]} on {less[1]}"
+        out.append((says, where, cell(*more) - cell(*less)))
+    return out
+
+
+def _verdict(found: FloatArray) -> str:
+    positive = int((found > 0).sum())
+    return f"yes, in {positive} of {len(found)}" if positive else "no: not learned in any fold"
+
+
+def _spread(values: FloatArray) -> str:
+    """Mean, least and largest; 0 where all are."""
+    if not values.any():
+        return "0"
+    mean = f"{values.mean():.3f}"
+    return mean if len(values) == 1 else f"{mean} ({values.min():.3f} to {values.max():.3f})"
 
 
 def type_rows(bridges: Sequence[BridgeScan]) -> list[Row]:
@@ -106,8 +146,9 @@ def type_rows(bridges: Sequence[BridgeScan]) -> list[Row]:
             seen = float(np.mean([b.scan.n_segments for b in some]))
             parts = seen + float(np.mean([b.unseen for b in some]))
             edges = float(np.mean([len(b.scan.contacts.edges) for b in some]))
-            points, voxel = np.mean([len(b.scan.xyz) for b in some]), 100 * np.mean([b.voxel for b in some])
-            shown = (f"{parts:.0f}", f"{seen:.0f}", f"{edges:,.0f}", f"{edges / seen:.1f}", f"{points:,.0f}")
+            points, voxel = [len(b.scan.xyz) for b in some], 100 * np.mean([b.voxel for b in some])
+            size = (f"{np.mean(points):,.0f}", f"{min(points):,}", f"{max(points):,}")
+            shown = (f"{parts:.0f}", f"{seen:.0f}", f"{edges:,.0f}", f"{edges / seen:.1f}", *size)
             out.append([name, str(len(some)), *shown, f"{voxel:.1f} cm"])
     return out
 
@@ -137,12 +178,14 @@ def report_tables(
 ) -> dict[str, tuple[Sequence[str], list[Row]]]:
     """Title -> columns and rows of all tables."""
     counts = all_scores(results).confusion
+    weights = np.array([on_top_weights(r.model) for r in results])
     confusion = [[name, *(f"{n:.0f}" for n in line)] for name, line in zip(CLASSES, counts, strict=True)]
     return {
         "Folds": (COLUMNS, shown_rows(results)),
         "Classes, all folds": (CLASS_COLUMNS, class_rows(results)),
         "Parts by true class (rows) and predicted class": (("", *CLASSES), confusion),
-        "Weights of on top of, mean of the folds": (ON_TOP_COLUMNS, on_top_rows(results)),
+        "Weights of on top of, mean of the folds (least to largest)": (ON_TOP_COLUMNS, on_top_rows(weights)),
+        "What the paper says of on top of": (CLAIM_COLUMNS, claim_rows(weights)),
         "Bridges": (TYPE_COLUMNS, type_rows(bridges)),
     }
 
@@ -182,7 +225,7 @@ def result_document(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]
                 "largest_test_gap": max(s.gap for s in r.solutions),
                 "forest_seconds": r.graphs.seconds,
                 "test_cpu_seconds": r.test_cpu_seconds,
-                "on_top_of": _on_top(r).tolist(),
+                "on_top_of": on_top_weights(r.model).tolist(),
             }
             for r in results
         ],
