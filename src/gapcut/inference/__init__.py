@@ -1,6 +1,7 @@
 """Energies and how to minimise them, with a proven lower bound in every case."""
 
 from gapcut.inference.best import solve_best
+from gapcut.inference.counting import all_different, cardinality
 from gapcut.inference.energy import Energy
 from gapcut.inference.files import EnergyFileError, read_energy, write_energy
 from gapcut.inference.marginals import MinMarginals, min_marginals
@@ -24,6 +25,8 @@ __all__ = [
     "RoofDual",
     "Solution",
     "Solver",
+    "all_different",
+    "cardinality",
     "min_marginals",
     "model_energy",
     "persistency",

@@ -141,6 +141,23 @@ class Energy:
             energy._check_sum()
         return energy
 
+    def extended(
+        self, unaries: Sequence[FloatArray], edges: IntArray, tables: Sequence[FloatArray]
+    ) -> Energy:
+        """With further nodes after the others, and further edges between any of them, each with its table."""
+        labels = np.append(self._labels, np.array([len(u) for u in unaries], dtype=np.int32)).astype(np.int32)
+        pairs = check_edges(edges, len(labels))
+        table_at, entries = pack_tables(list(tables), pairs, labels)
+        return Energy.checked(
+            labels,
+            np.concatenate([[0], np.cumsum(labels, dtype=np.int64)]),
+            np.concatenate([self._unary, *unaries]),
+            np.concatenate([self._edges, pairs]),
+            np.concatenate([self._table_at, len(self._tables) + table_at]),
+            np.concatenate([self._tables, entries]),
+            self._cliques,
+        )
+
     def _span(self, node: int) -> slice:
         """Where the unary entries of a node are."""
         if not isinstance(node, int | np.integer) or not 0 <= node < self.n_nodes:
