@@ -3,9 +3,11 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
+#include "gapcut/infer/min_marginals.hpp"
 #include "gapcut/infer/normal.hpp"
 #include "gapcut/infer/tables.hpp"
 #include "infer_calls.hpp"
@@ -15,11 +17,44 @@
 namespace gapcut::bindings {
 namespace {
 
+// What is left in `messages` is where the next call may go on from.
+struct Messages {
+    std::vector<double> kept;
+};
+
+// Calls back at most this often, in seconds.
+constexpr double kBetweenCalls = 0.1;
+
+infer::TrwsListener listener_of(const nb::object& tell) {
+    if (tell.is_none()) return {};
+    auto last = std::chrono::steady_clock::now();
+    return [tell, last](const infer::TrwsResult& found) mutable {
+        const auto now = std::chrono::steady_clock::now();
+        if (std::chrono::duration<double>(now - last).count() < kBetweenCalls) return;
+        last = now;
+        const nb::gil_scoped_acquire gil;
+        tell(to_array(std::vector(found.labels)), found.bound);
+    };
+}
+
 infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance,
-                           int patience, double least_progress, const std::string& order, bool escape) {
+                           int patience, double least_progress, const std::string& order, bool escape,
+                           Messages* messages, const nb::object& tell) {
     infer::TrwsSettings settings = message_settings(max_sweeps, tolerance, patience, least_progress, order);
     settings.escape = escape;
-    return until(time_left, [&](const StopTest& stop) { return infer::trws(e.view, settings, stop); });
+    const infer::TrwsListener listener = listener_of(tell);
+    std::vector<double>* kept = messages == nullptr ? nullptr : &messages->kept;
+    return until(time_left, [&](const StopTest& stop) { return infer::trws(e.view, settings, stop, kept, listener); });
+}
+
+nb::tuple run_min_marginals(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps,
+                            double tolerance) {
+    infer::TrwsSettings settings = message_settings(max_sweeps, tolerance, 10, 5e-3, "breadth-first");
+    settings.escape = true;
+    infer::MinMarginals r =
+        until(time_left, [&](const StopTest& stop) { return infer::min_marginals(e.view, settings, stop); });
+    return nb::make_tuple(to_array(std::move(r.excess)), r.exact, to_array(std::move(r.found.labels)), r.found.bound,
+                          r.found.stopped);
 }
 
 // The reduced energy, and the way back from its labelings.
@@ -140,6 +175,10 @@ void bind_infer(nb::module_& m) {
         .def_ro("half_sweep_entries", &Trws::half_sweep_entries)
         .def_ro("stopped", &Trws::stopped);
 
+    nb::class_<Messages>(m, "Messages", "Where message passing may go on from; empty at first.")
+        .def(nb::init<>())
+        .def("clear", [](Messages& m) { m.kept.clear(); });
+
     nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")
         .def(nb::init<const PairwiseEnergy&, const In1<std::uint8_t>&>(), "energy"_a, "keep"_a, nb::keep_alive<1, 2>())
         .def_prop_ro(
@@ -154,7 +193,10 @@ void bind_infer(nb::module_& m) {
             "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
 
     m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
-          "least_progress"_a, "order"_a, "escape"_a = false);
+          "least_progress"_a, "order"_a, "escape"_a = false, "messages"_a.none() = nb::none(), "tell"_a = nb::none(),
+          "`tell`: a function of (V,) int32 labels and a bound, called now and then.");
+    m.def("min_marginals", &run_min_marginals, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a,
+          "(unary entries,) lower bounds above the bound, whether exact, labels, bound, stopped.");
     m.def(
         "icm",
         [](const PairwiseEnergy& e, const In1<std::int32_t>& start, std::optional<double> time_left) {

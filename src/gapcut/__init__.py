@@ -10,7 +10,18 @@ from gapcut.certificates import Certificate
 from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
 from gapcut.engines import target
 from gapcut.files import ModelFileError
-from gapcut.inference import Energy, EnergyFileError, Solution, read_energy, solve, write_energy
+from gapcut.inference import (
+    Energy,
+    EnergyFileError,
+    Solution,
+    Solver,
+    min_marginals,
+    read_energy,
+    solve,
+    solve_best,
+    solve_many,
+    write_energy,
+)
 from gapcut.version import __version__
 
 if TYPE_CHECKING:
@@ -51,12 +62,16 @@ __all__ = [
     "ModelFileError",
     "PathScores",
     "Solution",
+    "Solver",
     "StructuredSVM",
     "__version__",
     "cross_validate_path",
     "datasets",
+    "min_marginals",
     "read_energy",
     "solve",
+    "solve_best",
+    "solve_many",
     "target",
     "write_energy",
 ]

@@ -97,3 +97,29 @@ def test_bad_use_is_one_line_and_exit_2(file, run, tmp_path):
         assert (code, out) == (2, "")
         assert message in err
         assert len(err.splitlines()) == 1
+
+
+def test_several_energies(file, run, tmp_path):
+    other = tmp_path / "other.cfn.gz"
+    write_energy(Energy([[2.0, 1.0]]), other)
+    code, out, _ = run("solve", file, other)
+    assert code == 0
+    assert [line.split()[-2] for line in out.splitlines() if ".cfn" in line] == ["optimal", "optimal"]
+    folder = tmp_path / "labelings"
+    folder.mkdir()
+    documents = json.loads(run("solve", file, other, "--json", "--out", folder)[1])["files"]
+    assert [d["energy"] for d in documents] == [MINIMUM, 1.0]
+    assert [d["labeling"] for d in documents] == [LABELS, [1]]
+    assert (folder / "e.cfn.labels").read_text() == "1\n0\n2\n"
+    assert (folder / "other.cfn.gz.labels").read_text() == "1\n"
+    for arguments, message in [
+        (["--out", tmp_path / "labels.txt"], "must be an existing folder"),
+        (["--evidence", file], "--evidence goes with one energy only"),
+    ]:
+        code, _, err = run("solve", file, other, *arguments)
+        assert code == 2
+        assert message in err
+    assert "would go to one file" in run("solve", file, file, "--out", folder)[2]
+    hard = tmp_path / "hard.cfn"
+    write_energy(Energy([[0.0, 1.0], [1.0, 0.0]], [[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]]), hard)
+    assert run("solve", other, hard, "--method", "icm", "--certified")[0] == 1

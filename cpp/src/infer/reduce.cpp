@@ -170,4 +170,35 @@ void Reduction::complete(std::vector<std::int32_t>& labels) const {
     }
 }
 
+// What u was folded into v with, min_k unary_u(k) + table(k, l), is in v's min-marginal; without it stands what u gets
+// to know: excess_u(k) = min_l excess_v(l) + [unary_u(k) + table(k, l) - min_k' (unary_u(k') + table(k', l))].
+void Reduction::spread(std::span<double> excess) const {
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+        const std::int32_t u = step->node, n = n_labels(u);
+        const double* own = unary_of(u);
+        double* out = excess.data() + energy_.unary_at[u];
+        if (step->pair < 0) {
+            const double least = *std::min_element(own, own + n);
+            for (std::int32_t k = 0; k < n; ++k)
+                out[k] = n == 1 || least == kInfinity ? 0.0 : std::max(0.0, down(own[k] - least));
+            continue;
+        }
+        const Pair& p = pairs_[step->pair];
+        const bool from_low = p.low == u;
+        const std::int32_t v = from_low ? p.high : p.low;
+        const double* known = excess.data() + energy_.unary_at[v];
+        std::fill_n(out, n, kInfinity);
+        for (std::int32_t l = 0; l < n_labels(v); ++l) {
+            double least = kInfinity;
+            for (std::int32_t k = 0; k < n; ++k) least = std::min(least, own[k] + p.at(from_low, k, l));
+            if (least == kInfinity) continue;
+            const double told = -down(-least);
+            for (std::int32_t k = 0; k < n; ++k) {
+                const double rest = std::max(0.0, down(down(own[k] + p.at(from_low, k, l)) - told));
+                out[k] = std::min(out[k], down(known[l] + rest));
+            }
+        }
+    }
+}
+
 }  // namespace gapcut::infer

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "gapcut/infer/few_sweep.hpp"
+#include "gapcut/infer/min_marginals.hpp"
 #include "gapcut/infer/small_sweep.hpp"
 #include "gapcut/infer/soft_sweep.hpp"
 #include "gapcut/infer/sweep.hpp"
@@ -37,8 +38,8 @@ constexpr double kSoftProgress = 1e-3;  // in kSoftCheckInterval sweeps, of the 
 
 class Solver {
   public:
-    Solver(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop)
-        : settings_(settings), stop_(stop), reduced_(energy) {
+    Solver(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop, const TrwsListener& listener)
+        : settings_(settings), stop_(stop), listener_(listener), reduced_(energy) {
         std::vector<std::int64_t> starts;
         const auto order = node_order(reduced_, settings.order, starts);
         packed_ = Packed::arrange(reduced_, order);
@@ -61,11 +62,14 @@ class Solver {
         }
     }
 
+    // The first number says which layout the others are in.
     void set_messages(const std::vector<double>& messages) {
-        std::int64_t size = 0;
+        if (messages.empty()) return;
+        if (messages[0] == kGeneral) to_general();
+        std::int64_t size = 1;
         for (const Buffer* part : message_parts()) size += part->size();
-        if (std::ssize(messages) != size) return;
-        const double* next = messages.data();
+        if (messages[0] != layout() || std::ssize(messages) != size) return;
+        const double* next = messages.data() + 1;
         for (const Buffer* part : message_parts()) {
             std::copy_n(next, part->size(), part->data());
             next += part->size();
@@ -74,9 +78,28 @@ class Solver {
 
     void get_messages(std::vector<double>& messages) const {
         messages.clear();
+        if (stopped_) return;  // some may lie in the other direction
+        messages.push_back(layout());
         for (const Buffer* part : message_parts())
             messages.insert(messages.end(), part->data(), part->data() + part->size());
     }
+
+    // After solve(): excess of all labels, given the result; its bound rises to +inf where that is proven here.
+    std::vector<double> excess(const EnergyView& energy, TrwsResult& found) {
+        std::vector<double> out(energy.unary.size(), 0.0);
+        to_general();
+        if (stopped_) std::fill_n(packed_.messages.data(), packed_.messages.size(), 0.0);
+        for (const Run& run : runs_) {
+            const double bound = run.bound > -kInfinity ? run.bound : independent_minima(run);
+            if (found.bound < kInfinity &&
+                !core_excess(reduced_, packed_, run.first, run.last, bound, energy.unary_at, out))
+                found.bound = kInfinity;
+        }
+        reduced_.spread(out);
+        return out;
+    }
+
+    bool is_forest() const { return runs_.empty(); }
 
     TrwsResult solve() {
         // Rounds of doubling length, so that under a time limit every component gets its turn.
@@ -87,14 +110,11 @@ class Solver {
                 for (int i = 0; i < round && runs_on(run); ++i) sweep(run);
                 open |= runs_on(run);
             }
+            if (listener_ && open) listener_(result());
         }
         const auto needs_escape = [&](const Run& run) { return run.stalled && !run.done && !stopped_; };
         if (!settings_.escape || std::none_of(runs_.begin(), runs_.end(), needs_escape)) return result();
-        if (small_ || few_) {  // soft sweeps know the general layout only
-            packed_.load(reduced_);
-            small_ ? small_->copy_messages(packed_) : few_->copy_messages(packed_);
-            small_.reset(), few_.reset();
-        }
+        to_general();  // soft sweeps know no other layout
         for (Run& run : runs_)
             if (needs_escape(run)) escape(run);
         return result();
@@ -211,6 +231,7 @@ class Solver {
              t *= kCooling) {
             anneal(run, soft, t);
             if (!run.done && !stopped_) sweep(run);
+            if (listener_) listener_(result());
         }
         run.bounds.clear(), run.energies.assign(1, run.energy);
         for (run.stalled = false; runs_on(run);) sweep(run);
@@ -247,18 +268,19 @@ class Solver {
         }
     }
 
-    TrwsResult result() {
+    TrwsResult result() const {
         TrwsResult out;
+        std::vector<LowerSum> constants = reduced_.constants();
         out.labels.assign(reduced_.component().size(), 0);
         for (std::size_t i = 0; i < best_.size(); ++i) out.labels[packed_.node[i]] = best_[i];
         reduced_.complete(out.labels);
         for (const Run& run : runs_) {
             const double bound = run.bound > -kInfinity ? run.bound : independent_minima(run);
-            reduced_.constants()[reduced_.component()[packed_.node[run.first]]].add(bound);
+            constants[reduced_.component()[packed_.node[run.first]]].add(bound);
             out.sweeps = std::max(out.sweeps, run.sweeps);
         }
         LowerSum total;
-        for (const LowerSum& c : reduced_.constants()) {
+        for (const LowerSum& c : constants) {
             out.component_bound.push_back(c.value());
             total.add(out.component_bound.back());
         }
@@ -270,6 +292,16 @@ class Solver {
         return out;
     }
 
+    static constexpr double kGeneral = 0.0, kFew = 1.0, kSmall = 2.0;
+    double layout() const { return few_ ? kFew : small_ ? kSmall : kGeneral; }
+
+    void to_general() {
+        if (!small_ && !few_) return;
+        packed_.load(reduced_);
+        small_ ? small_->copy_messages(packed_) : few_->copy_messages(packed_);
+        small_.reset(), few_.reset();
+    }
+
     std::vector<const Buffer*> message_parts() const {
         if (few_) return {&few_->slots};
         if (small_) return {&small_->from_later, &small_->from_earlier};
@@ -278,6 +310,7 @@ class Solver {
 
     TrwsSettings settings_;
     const StopTest& stop_;
+    const TrwsListener& listener_;
     Reduction reduced_;
     Packed packed_;
     std::optional<FewPacked> few_;      // in place of packed_'s tables and messages
@@ -293,12 +326,21 @@ class Solver {
 }  // namespace
 
 TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop,
-                std::vector<double>* messages) {
-    Solver solver(energy, settings, stop);
+                std::vector<double>* messages, const TrwsListener& listener) {
+    Solver solver(energy, settings, stop, listener);
     if (messages != nullptr) solver.set_messages(*messages);
     TrwsResult result = solver.solve();
     if (messages != nullptr) solver.get_messages(*messages);
     return result;
+}
+
+MinMarginals min_marginals(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop) {
+    Solver solver(energy, settings, stop, {});
+    MinMarginals out;
+    out.found = solver.solve();
+    out.excess = solver.excess(energy, out.found);
+    out.exact = solver.is_forest();
+    return out;
 }
 
 }  // namespace gapcut::infer

@@ -8,11 +8,12 @@ from typing import IO, Any
 
 import numpy as np
 from rich.console import Console
+from rich.table import Table
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
 from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
-from gapcut.cli.show import emit, number, working
+from gapcut.cli.show import emit, number, table, working
 from gapcut.files import write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
@@ -24,7 +25,7 @@ _SETTLED = ("optimal", "infeasible")
 def solve(
     energy: Path,
     /,
-    *,
+    *more: Path,
     method: MethodName = "auto",
     time_limit: float | None = None,
     out: Path | None = None,
@@ -33,25 +34,70 @@ def solve(
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Minimise an energy and print energy, proven bound, gap and time.
+    """Minimise energies and print energy, proven bound, gap and time of each.
 
-    :param energy: Energy: .uai, .wcsp, .cfn or OpenGM .h5, each also with .gz.
-    :param method: How to minimise it.
-    :param time_limit: Stop after so many seconds.
-    :param out: Write the labeling: one label number a line, or .npz with energy, bound, gap and status.
-    :param evidence: UAI evidence file: labels known beforehand.
+    :param energy: Energy: .uai, .wcsp, .cfn or OpenGM .h5, each also with .gz or .xz.
+    :param more: Further energies, solved one after the other.
+    :param method: How to minimise them.
+    :param time_limit: Stop after so many seconds, on each.
+    :param out: Write the labeling: one label number a line, or .npz with energy, bound, gap and status. For several
+        energies a folder, in which each gets NAME.labels.
+    :param evidence: UAI evidence file: labels known beforehand. For one energy only.
     """
-    if out is not None:
-        check_outputs({out: LABELS if _is_npz(out) else LABELING}, [energy, evidence], force)
-    with working(f"reading {energy} ..."):
-        problem = read_energy(energy, evidence)
-    with working("solving ..."):
-        found = solve_energy(problem, method=method, time_limit=time_limit)
-    if out is not None:
-        write_result(out, lambda path: write_atomically(path, lambda file: _write_labels(file, path, found)))
-    document = _document(problem, found, out)
-    emit(document, as_json, lambda console: _show(console, document))
-    return DONE if found.status in _SETTLED or not certified else NOT_CERTIFIED
+    files = [energy, *more]
+    places = _places(files, out)
+    if evidence is not None and more:
+        raise ValueError("--evidence goes with one energy only")
+    kinds = {place: LABELS if _is_npz(place) else LABELING for place in places if place is not None}
+    check_outputs(kinds, [*files, evidence], force)
+    documents = []
+    for file, place in zip(files, places, strict=True):
+        with working(f"reading {file} ..."):
+            problem = read_energy(file, evidence)
+        with working(f"solving {file} ..."):
+            found = solve_energy(problem, method=method, time_limit=time_limit)
+        if place is not None:
+            _write(place, found)
+        documents.append({"file": str(file), **_document(problem, found, place)})
+    if more:
+        emit({"files": documents}, as_json, lambda console: console.print(_table(documents)))
+    else:
+        emit(documents[0], as_json, lambda console: _show(console, documents[0]))
+    settled = all(document["status"] in _SETTLED for document in documents)
+    return DONE if settled or not certified else NOT_CERTIFIED
+
+
+def _places(files: list[Path], out: Path | None) -> list[Path | None]:
+    """Where the labeling of each file goes; ``ValueError`` where two would go to one place."""
+    if out is None or len(files) == 1:
+        return [out] * len(files)
+    if not out.is_dir():
+        raise ValueError(f"--out {out} must be an existing folder for several energies")
+    places = [out / f"{file.name}.labels" for file in files]
+    for i, place in enumerate(places):
+        if place in places[:i]:
+            raise ValueError(f"two energies are called {files[i].name}: their labelings would go to one file")
+    return list(places)
+
+
+def _write(place: Path, found: Solution[IntArray]) -> None:
+    write_result(place, lambda path: write_atomically(path, lambda file: _write_labels(file, path, found)))
+
+
+def _table(documents: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            d["file"],
+            d["nodes"],
+            _exact(d["energy"]),
+            _exact(d["bound"]),
+            d["gap"],
+            d["status"],
+            f"{d['seconds']:.3f}",
+        ]
+        for d in documents
+    ]
+    return table(["file", "nodes", "energy", "bound", "gap", "status", "seconds"], rows)
 
 
 def _is_npz(out: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 
 from gapcut import _core
 from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, fold_small, pack_cliques
-from gapcut.inference.packing import check_edges, finite_sum, lower_sum, pack_tables, pack_unaries, spans
+from gapcut.inference.packing import (
+    as_floats,
+    check_edges,
+    finite_sum,
+    first_bad_entry,
+    lower_sum,
+    pack_tables,
+    pack_unaries,
+    spans,
+)
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 LARGEST_SUM = 1e307
@@ -99,6 +108,61 @@ class Energy:
             terms, self._unary_at, self._unary, self._edges, self._table_at, self._tables
         )
         return Energy.of_arrays(self._labels, self._unary_at, unary, edges, table_at, tables, self._cliques)
+
+    def with_evidence(
+        self, fixed: Mapping[int, int] | None = None, soft: Mapping[int, ArrayLike] | None = None
+    ) -> Energy:
+        """The same energy with what is known of some nodes; nodes and labels keep their numbers.
+
+        ``fixed`` {node: label}: all other labels of the node are forbidden. ``soft`` {node: (K_u,) entries}: added to
+        its unary, finite or +inf (minus a log-likelihood, for example). ``ValueError`` names a node that does not exist
+        and a label or shape that does not fit.
+        """
+        unary = self._unary.copy()
+        for node, added in (soft or {}).items():
+            own = unary[self._span(node)]
+            values = as_floats(added, f"soft evidence of node {node}")
+            if values.shape != own.shape:
+                raise ValueError(
+                    f"soft evidence of node {node} has shape {values.shape}, expected {own.shape}"
+                )
+            if first_bad_entry(values) is not None:
+                raise ValueError(f"soft evidence of node {node} must be finite, or +inf to forbid")
+            own += values
+        for node, label in (fixed or {}).items():
+            own = unary[self._span(node)]
+            if not isinstance(label, int | np.integer) or not 0 <= label < len(own):
+                raise ValueError(f"node {node} cannot have label {label!r}: its labels are 0..{len(own) - 1}")
+            kept = own[label]
+            own[:] = np.inf
+            own[label] = kept
+        energy = self.with_entries(unary, self._tables, self._cliques.tables)
+        if soft:
+            energy._check_sum()
+        return energy
+
+    def extended(
+        self, unaries: Sequence[FloatArray], edges: IntArray, tables: Sequence[FloatArray]
+    ) -> Energy:
+        """With further nodes after the others, and further edges between any of them, each with its table."""
+        labels = np.append(self._labels, np.array([len(u) for u in unaries], dtype=np.int32)).astype(np.int32)
+        pairs = check_edges(edges, len(labels))
+        table_at, entries = pack_tables(list(tables), pairs, labels)
+        return Energy.checked(
+            labels,
+            np.concatenate([[0], np.cumsum(labels, dtype=np.int64)]),
+            np.concatenate([self._unary, *unaries]),
+            np.concatenate([self._edges, pairs]),
+            np.concatenate([self._table_at, len(self._tables) + table_at]),
+            np.concatenate([self._tables, entries]),
+            self._cliques,
+        )
+
+    def _span(self, node: int) -> slice:
+        """Where the unary entries of a node are."""
+        if not isinstance(node, int | np.integer) or not 0 <= node < self.n_nodes:
+            raise ValueError(f"node {node!r} does not exist: the nodes are 0..{self.n_nodes - 1}")
+        return slice(self._unary_at[node], self._unary_at[node + 1])
 
     def _bind(self) -> _core.PairwiseEnergy:
         return _core.PairwiseEnergy(

@@ -74,7 +74,7 @@ class Normal:
         if proven is None:
             return Solution(labels, math.inf, math.inf, 0.0, "infeasible", seconds)
         status: Status = "stopped" if out_of_time else "feasible"
-        bound = lower_sum([*self.least[self.least != 0.0].tolist(), -rounded_up(-proven)])
+        bound = lower_sum([*self.least[self.least != 0.0].tolist(), rounded_down(proven)])
         excess = self.excess(labels)
         if excess == math.inf:
             return Solution(labels, math.inf, bound, math.inf, status, seconds)
@@ -87,6 +87,11 @@ class Normal:
 def is_closed(excess: float, proven: Fraction) -> bool:
     """The rule of :data:`TOLERANCE`."""
     return Fraction(excess) - proven <= Fraction(TOLERANCE) * Fraction(excess)
+
+
+def rounded_down(value: Fraction) -> float:
+    """The largest float that is not above."""
+    return -rounded_up(-value)
 
 
 def rounded_up(value: Fraction) -> float:

@@ -4,23 +4,48 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from gapcut.engines import Deadline, each, thread_count
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods import METHODS, Method, MethodName
 from gapcut.inference.normal import TOO_WIDE, Normal, is_closed
+from gapcut.inference.progress import Listener, Progress, Tell, Watched
 from gapcut.inference.solution import Solution
-from gapcut.typing import IntArray
+from gapcut.typing import Int32Array, IntArray
+
+KINDS: Mapping[str, tuple[str, Any]] = MappingProxyType(
+    {
+        "int": ("a whole number", int | np.integer),
+        "float": ("a number", int | float | np.integer | np.floating),
+        "bool": ("True or False", bool | np.bool_),
+        "str": ("a text", str),
+    }
+)
+"""What annotations of settings say, in words and as types."""
+
+LARGEST_COUNT = 2**31 - 1
+"""What the core counts to."""
 
 LONGEST = 1e6
 """Seconds: a longer time limit is this one, eleven days, since clocks of the system take no number of seconds."""
 
 
 def solve(
-    energy: Energy, method: MethodName = "auto", time_limit: float | None = None, **settings: Any
+    energy: Energy,
+    method: MethodName = "auto",
+    time_limit: float | None = None,
+    *,
+    fixed: Mapping[int, int] | None = None,
+    soft: Mapping[int, ArrayLike] | None = None,
+    progress: Listener | None = None,
+    **settings: Any,
 ) -> Solution[IntArray]:
     """Minimise an energy.
 
@@ -30,11 +55,21 @@ def solve(
     and labeling), ``"ilp"`` and ``"exact"`` (integer program, toulbar2: exact, given time), ``"brute"``
     (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock: when it is reached, the best
     labeling and bound so far are returned; the tables are read and copied in any case. ``settings`` are the
-    method's own, see its docstring. ``ValueError`` for an unknown method or setting.
+    method's own, see its docstring.
+
+    ``fixed`` {node: label} and ``soft`` {node: (K_u,) entries added to its unary} are evidence, as in
+    :meth:`Energy.with_evidence`: energy and bound are then those of the labelings that agree with it, with the soft
+    entries. ``progress(Progress(energy, bound, seconds))`` is called when ``auto`` or ``trws`` has found or proved
+    more, at most about ten times a second; an exception in it ends the search and is passed on.
+
+    ``ValueError`` for an unknown method or setting, and for a setting of the wrong kind.
     """
     run = _find_method(method, settings)
-    clock = Deadline(_check_limit(time_limit))
-    return _minimise(_check_energy(energy), run, clock, settings)
+    limit = check_limit(time_limit)
+    check_energy(energy)
+    if fixed or soft:
+        energy = energy.with_evidence(fixed, soft)
+    return minimise(energy, run, limit, settings, progress)
 
 
 def solve_many(
@@ -50,57 +85,86 @@ def solve_many(
     whose turn comes later get what is left of it, at the least the labeling and bound a method makes at once.
     """
     run = _find_method(method, settings)
-    whole = Deadline(_check_limit(time_limit))
-    energies = [_check_energy(energy) for energy in energies]
+    whole = Deadline(check_limit(time_limit))
+    energies = [check_energy(energy) for energy in energies]
 
     def one(energy: Energy) -> Solution[IntArray]:
-        return _minimise(energy, run, Deadline(whole.left), settings)
+        return minimise(energy, run, whole.left, settings)
 
     return each(one, energies, thread_count(n_threads))
 
 
-def _find_method(name: str, settings: Iterable[str]) -> Method:
-    """The named method; ``ValueError`` if it does not exist or does not know one of the settings."""
+def _find_method(name: str, settings: Mapping[str, Any]) -> Method:
+    """The named method; ``ValueError`` if it does not exist, does not know one of the settings, or not of this kind."""
     if name not in METHODS:
         raise ValueError(f"unknown method {name!r}: use one of {', '.join(METHODS)}")
     run = METHODS[name]
-    known = [p.name for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for setting in settings:
+    known = {
+        p.name: p.annotation for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY
+    }
+    for setting, value in settings.items():
         if setting not in known:
             raise ValueError(
                 f"method {name!r} has no setting {setting!r}: it has {', '.join(known) or 'none'}"
             )
+        kind, types = KINDS.get(known[setting], ("", object))
+        if not isinstance(value, types) or (isinstance(value, bool) and known[setting] != "bool"):
+            raise ValueError(f"{setting} of method {name!r} must be {kind}, got {value!r}")
+        if known[setting] == "int" and value > LARGEST_COUNT:
+            raise ValueError(f"{setting} of method {name!r} must be at most {LARGEST_COUNT}, got {value}")
     return run
 
 
-def _check_energy(energy: Energy) -> Energy:
+def check_energy(energy: Energy) -> Energy:
     if not isinstance(energy, Energy):
         raise TypeError(f"expected a gapcut.Energy, got {type(energy).__name__}")
     return energy
 
 
-def _check_limit(time_limit: float | None) -> float | None:
+def check_limit(time_limit: float | None) -> float | None:
     if time_limit is not None and not (time_limit >= 0 and not math.isnan(time_limit)):
         raise ValueError(f"time_limit must be a number of seconds >= 0, or None, got {time_limit}")
     return None if time_limit is None else min(time_limit, LONGEST)
 
 
-def _minimise(energy: Energy, run: Method, clock: Deadline, settings: dict[str, Any]) -> Solution[IntArray]:
+def minimise(
+    energy: Energy,
+    run: Method,
+    limit: float | None,
+    settings: Mapping[str, Any],
+    progress: Listener | None = None,
+) -> Solution[IntArray]:
     """Solve the normal form. If a term is very much wider than the excess of the labeling found, then once more without
     the entries above that excess: no better labeling uses them, and they cost digits."""
+    start = Deadline(limit)
     normal = Normal.of(energy)
+    clock = start if progress is None else Watched(start.left, _teller(normal, start, progress))
     found = run(normal.energy, clock, **settings)
     labels, proven, stopped = found.labels, normal.proven(found.bound), found.out_of_time
     excess = normal.excess(labels)
     while TOO_WIDE * excess < normal.widest and proven is not None and not is_closed(excess, proven):
-        if clock.left == 0.0:
+        if start.left == 0.0:
             break
         normal = Normal.of(energy, excess)
-        found = run(normal.energy, clock, **settings)
+        found = run(normal.energy, Deadline(start.left), **settings)
         stopped |= found.out_of_time
         more, again = normal.proven(found.bound), normal.excess(found.labels)
         proven = max(proven, Fraction(excess) if more is None else min(more, Fraction(excess)))
         if again >= excess:
             break
         labels, excess = found.labels, again
-    return normal.judged(labels, proven, stopped, clock.seconds)
+    return normal.judged(labels, proven, stopped, start.seconds)
+
+
+def _teller(normal: Normal, clock: Deadline, progress: Listener) -> Tell:
+    """Tells of the given energy what methods tell of its normal form, each time that is better."""
+    value, bound = math.inf, -math.inf
+
+    def tell(labels: IntArray | Int32Array, proven: float) -> None:
+        nonlocal value, bound
+        known = normal.judged(labels, normal.proven(proven), False, clock.seconds)
+        if known.energy < value or known.bound > bound:
+            value, bound = min(value, known.energy), max(bound, known.bound)
+            progress(Progress(value, bound, clock.seconds))
+
+    return tell

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gapcut/infer/energy.hpp"
@@ -46,10 +47,14 @@ class Reduction {
     std::int32_t n_labels(std::int64_t u) const { return energy_.labels[u]; }
 
     // (components,) what elimination added to the component's minimum; +inf if nothing is allowed.
-    std::vector<LowerSum>& constants() { return constants_; }
+    const std::vector<LowerSum>& constants() const { return constants_; }
 
     // Given the core nodes' labels in a full labeling, sets the other nodes' labels to their best.
     void complete(std::vector<std::int32_t>& labels) const;
+
+    // Given, for every label of the core's nodes, how far its min-marginal lies above the component's minimum (or a
+    // lower bound of that), sets the same of all other nodes, at the places of the unary entries. Rounded down.
+    void spread(std::span<double> excess) const;
 
   private:
     struct Step {

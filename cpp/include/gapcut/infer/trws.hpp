@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "gapcut/infer/packed.hpp"
@@ -30,6 +31,9 @@ struct TrwsResult {
     bool stopped = false;                 // stop() turned true first
 };
 
+// Hears now and then what is known so far: a labeling and a valid bound.
+using TrwsListener = std::function<void(const TrwsResult&)>;
+
 // Reduces the energy, then runs every component of the core until it is closed, stalled or has had max_sweeps; with
 // `escape`, those that stalled then get soft sweeps (see soft_sweep.hpp) at falling temperatures, sharp ones between
 // and after them, and end at the optimum of the linear relaxation to about 0.05 %. Bounds come from sharp sweeps only.
@@ -37,9 +41,10 @@ struct TrwsResult {
 // Requires check(energy) and no entry but finite ones and +inf.
 //
 // With `messages`, message passing goes on from those that an earlier call left there (empty, or of another size: from
-// zero) and leaves its own; bounds hold for any messages. They fit energies with the same label counts and edges in the
-// same order, whose entries must then be finite, and small enough that sums with the old messages stay finite.
+// zero) and leaves its own, unless stop() struck; bounds hold for any messages. They fit energies with the same label
+// counts and edges in the same order, whose tables must then be finite, and small enough that sums with the old
+// messages stay finite.
 TrwsResult trws(const EnergyView& energy, const TrwsSettings& settings, const StopTest& stop = {},
-                std::vector<double>* messages = nullptr);
+                std::vector<double>* messages = nullptr, const TrwsListener& listener = {});
 
 }  // namespace gapcut::infer

@@ -17,7 +17,6 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.files import cfn, opengm, uai, wcsp
 from gapcut.inference.files.contents import contents
 from gapcut.inference.files.errors import EnergyFileError
-from gapcut.inference.files.evidence import observe
 from gapcut.inference.files.evidence import read as read_evidence
 
 
@@ -54,7 +53,7 @@ def read_energy(path: str | os.PathLike[str], evidence: str | os.PathLike[str] |
     if evidence is None:
         return energy
     known = read_evidence(contents(Path(evidence)), Path(evidence), energy)
-    return observe(energy, known)
+    return energy.with_evidence(known)
 
 
 def write_energy(energy: Energy, path: str | os.PathLike[str]) -> None:

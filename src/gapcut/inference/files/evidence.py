@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from gapcut.inference.energy import Energy
 from gapcut.inference.files.tokens import Tokens
 
@@ -31,15 +29,3 @@ def read(data: bytes, path: Path, energy: Energy) -> dict[int, int]:
             raise tokens.fail(f"node {node} is observed with labels {known[node]} and {label}")
     tokens.end("the last observed node")
     return known
-
-
-def observe(energy: Energy, known: dict[int, int]) -> Energy:
-    """The same energy with all other labels of the known nodes forbidden; nodes and labels keep their numbers."""
-    unaries = [energy.unary(u) for u in range(energy.n_nodes)]
-    for node, label in known.items():
-        only = np.full(len(unaries[node]), np.inf)
-        only[label] = unaries[node][label]
-        unaries[node] = only
-    tables = [energy.table(e) for e in range(energy.n_edges)]
-    cliques = [energy.clique(c) for c in range(energy.n_cliques)]
-    return Energy(unaries, energy.edges, tables, cliques)

@@ -23,6 +23,7 @@ from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.shares import enough_time, share_of
 from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
+from gapcut.inference.progress import report, turn_of
 from gapcut.inference.solution import TOLERANCE, Found
 from gapcut.typing import Int32Array
 
@@ -86,9 +87,14 @@ def auto(
     given = None if start is None else energy.check_labels(start)
     if not enough_time(energy, clock, MESSAGE_SHARE):
         return _hurried(energy, given, clock)
-    turn = Deadline(share_of(clock, MESSAGE_SHARE))
+    turn = turn_of(clock, share_of(clock, MESSAGE_SHARE))
     found = trws(energy, turn, tolerance=tolerance)
     known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
+    return beyond_messages(energy, known, clock, turn, effort)
+
+
+def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadline, effort: float) -> Found:
+    """All that follows message passing; ``turn``: the clock of what is left of that."""
     if not is_closed(energy, known):
         known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
@@ -99,13 +105,17 @@ def auto(
         return Found(known.labels, known.bound)
     if clock.left is None:
         limits = _Limits(effort)
-        return refine(energy, known, clock, lambda part, of_part, left: _search(part, of_part, left, limits))
+        found = refine(energy, known, clock, lambda part, of_part, left: _search(part, of_part, left, limits))
+        report(clock, found.labels, found.bound)
+        return found
     turn = Deadline(share_of(clock, 1.0 if energy.n_cliques else SEARCH_SHARE))
     found = refine(energy, known, turn, lambda part, of_part, left: _search(part, of_part, left, None))
+    report(clock, found.labels, found.bound)
     known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
         return found
     labels, _ = search(energy, clock, energy.check_labels(known.labels), effort, seed=1)
+    report(clock, labels, known.bound)
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
 
@@ -163,6 +173,7 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
             break
         if fits:
             known = step(Deadline(share_of(clock, LABELING_SHARE if pairs else CLIQUE_SHARE)))
+            report(clock, known.labels, known.bound)
     return known
 
 

@@ -15,14 +15,17 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.shares import enough_time
+from gapcut.inference.progress import report, teller
 from gapcut.inference.solution import TOLERANCE, Found
+
+SWEEPS = 1000
 
 
 def trws(
     energy: Energy,
     clock: Deadline,
     *,
-    max_sweeps: int = 1000,
+    max_sweeps: int = SWEEPS,
     tolerance: float = TOLERANCE,
     patience: int = 10,
     least_progress: float = 5e-3,
@@ -54,8 +57,22 @@ def trws(
     if energy.n_cliques:
         result = _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
     else:
-        result = _core.trws(energy.native, clock.left, *settings, escape)
+        result = _core.trws(energy.native, clock.left, *settings, escape, None, teller(clock))
     labels = result.labels
     if given is not None and energy.energy(given) < energy.energy(labels):
         labels = given
+    report(clock, labels, result.bound)
     return Found(labels, result.bound, result.stopped)
+
+
+def continued(energy: Energy, clock: Deadline, messages: _core.Messages) -> Found:
+    """The same for a pairwise energy with finite tables, with the settings of ``auto``, from the messages that the last
+    call left; leaves its own. Bounds hold for any messages; those of an energy with the same nodes and edges
+    fit."""
+    result = _core.trws(
+        energy.native, clock.left, SWEEPS, TOLERANCE, 10, 5e-3, "breadth-first", True, messages, teller(clock)
+    )
+    if result.bound == math.inf:
+        messages.clear()
+    report(clock, result.labels, result.bound)
+    return Found(result.labels, result.bound, result.stopped)
