@@ -15,7 +15,9 @@ from workloads import Workload
 
 from gapcut.certificates import Bounds
 from gapcut.learners import Limits
-from gapcut.oracles import CutOracle
+from gapcut.oracles import CutOracle, Oracle
+from gapcut.oracles.kinds import KINDS
+from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
 
@@ -74,11 +76,13 @@ def measure_row(row: Row, workload: Workload, C: float, conditions: Conditions) 
     threads = conditions.threads if row.threads is None else row.threads
 
     def once() -> _Run:
-        oracle = CutOracle(problem, n_threads=threads, persistency=row.persistency)
+        oracle = _oracle(row, workload, problem, threads)
         learner = row.learner(threads)
         result, wall, cpu = _timed(lambda: learner.run(problem, oracle, conditions.limits))
         proof = result.certificate
         note = "" if proof.status == "certified" else result.message.split(":")[0].split(" (")[0]
+        if proof.one_hot is not None:
+            note = f"one-hot gap {proof.one_hot.relative_gap:.2%}"
         ends, counts = (proof.lower, proof.upper), (proof.passes, proof.oracle_calls)
         return _Run(result.weights, *ends, *counts, note, wall, cpu)
 
@@ -102,9 +106,16 @@ def measure_rival(
     return _measurement(key, title, workload, C, conditions, runs)
 
 
+def _oracle(row: Row, workload: Workload, problem: LearningProblem, threads: int) -> Oracle:
+    if workload.oracle == "cut":
+        return CutOracle(problem, n_threads=threads, persistency=row.persistency)
+    return KINDS[workload.oracle].make(problem, threads)
+
+
 def warm_up(workload: Workload, threads: int) -> None:
     """One exact pass, so that no row pays for first-touch memory of the data."""
-    CutOracle(workload.problem, n_threads=threads).total(np.zeros(workload.problem.dim))
+    if workload.oracle == "cut":
+        CutOracle(workload.problem, n_threads=threads).total(np.zeros(workload.problem.dim))
 
 
 def _repeated(once: Callable[[], _Run], conditions: Conditions) -> list[_Run]:
