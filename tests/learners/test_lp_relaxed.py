@@ -147,29 +147,55 @@ def test_masses_of_planes_are_those_behind_the_sums_and_can_be_set():
         assert loss == pytest.approx(masses @ losses)
         caches[1].set_masses(masses)
         assert caches[1].refresh()[0] == pytest.approx(x, abs=1e-14)
+        caches[1].set_masses(np.where(np.arange(6) == 3, masses[0], masses * (np.arange(6) > 0)))
+        assert caches[1].refresh()[0] == pytest.approx(x, abs=1e-14)  # the same row, whichever has the mass
         with pytest.raises(ValueError, match="one mass"):
             caches[1].set_masses(masses[:5])
 
 
-def test_mixtures_of_graphs_prove_more_than_their_parts():
+def two_points(rng, C):
+    """Steps on a random problem, what they reached after 15 and 30 iterations, and labelings found there."""
+    problem, *_ = tiny_one_hot(rng, 12, free=True, C=C, most=60)
+    session = Session(problem, LpOracle(problem), Limits())
+    steps = Steps(PrimalDual(), problem, session.oracle)
+    points = []
+    for iterations in (15, 15):
+        steps.state.advance(iterations)
+        points.append(steps.prove_lower(session, steps.relaxation.feasible(steps.relaxation.labels())))
+    return session, steps, points, steps.prove_upper(session, problem.clamp(steps.relaxation.weights()))
+
+
+@pytest.mark.parametrize("sweeps", [0, 50])
+def test_mixtures_of_graphs_prove_more_than_their_parts(sweeps, monkeypatch):
+    monkeypatch.setattr("gapcut.learners.mixtures.SWEEPS", sweeps)
     rng = np.random.default_rng(14)
     for C in (1.0, 3.0, 30.0, 100.0):
-        problem, *_ = tiny_one_hot(rng, 12, free=True, C=C, most=60)
-        if problem.n_labels == 1:
+        session, steps, points, found = two_points(rng, C)
+        if session.problem.n_labels == 1:
             continue
-        session = Session(problem, LpOracle(problem), Limits())
-        steps = Steps(PrimalDual(), problem, session.oracle)
         assert steps.relaxation.mixes
-        points = []
-        for iterations in (15, 15):
-            steps.state.advance(iterations)
-            points.append(steps.prove_lower(session, steps.relaxation.feasible(steps.relaxation.labels())))
-        found = steps.prove_upper(session, problem.clamp(steps.relaxation.weights()))
-        mixture = mixture_of_graphs(problem, steps.relaxation, *points, found, 1e-4, None)
-        value = steps.prove_lower(session, mixture).value
-        assert value > max(0.0, *(point.value for point in points))
-        best = problem.C * found.mean().bound + 0.5 * steps.relaxation.weights() @ steps.relaxation.weights()
-        assert value <= best
+        best = C * found.mean().bound + 0.5 * steps.relaxation.weights() @ steps.relaxation.weights()
+        for wanted in (1e-4, 0.05 * best):
+            mixture = mixture_of_graphs(session.problem, steps.relaxation, *points, found, wanted, None)
+            value = steps.prove_lower(session, mixture).value
+            assert max(0.0, *(point.value for point in points)) * (1.0 - 1e-5) <= value <= best
+
+
+def test_the_best_point_before_is_mixed_with_the_one_reached(monkeypatch):
+    pairs = []
+
+    def mix(problem, relaxation, one, two, *rest):
+        pairs.append((one, two))
+        return mixture_of_graphs(problem, relaxation, one, two, *rest)
+
+    monkeypatch.setattr("gapcut.learners.steps.mixture_of_graphs", mix)
+    rng = np.random.default_rng(14)
+    for _ in range(3):
+        problem, *_ = tiny_one_hot(rng, 12, free=True, C=3.0, most=60)
+        solve(problem, gap=1e-6, passes=8)
+    assert len(pairs) > 3
+    assert all(one is not two for one, two in pairs)
+    assert any(one.value < two.value for one, two in pairs)
 
 
 def test_any_point_is_below_the_optimum_and_any_messages_bound_the_slack():

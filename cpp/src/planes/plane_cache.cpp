@@ -59,9 +59,10 @@ std::int64_t PlaneCache<Point>::add(std::span<const std::int32_t> blocks, const 
             throw std::invalid_argument("a block index is out of range");
         Row row = point_.row(planes + static_cast<std::int64_t>(r) * dim());
         Block& block = blocks_[blocks[r]];
-        const bool known =
-            std::ranges::any_of(block, [&](const Plane& p) { return p.loss == losses[r] && p.row == row; });
-        if (known || (losses[r] == 0.0 && Point::is_zero(row))) continue;
+        const auto known =
+            std::ranges::find_if(block, [&](const Plane& p) { return p.loss == losses[r] && p.row == row; });
+        same_as_.push_back(known == block.end() ? given_ : known->given);
+        if (known != block.end() || (losses[r] == 0.0 && Point::is_zero(row))) continue;
         if (size_ >= max_planes_) make_room();
         block.push_back({std::move(row), losses[r], 0.0, clock_, given_});
         ++size_;
@@ -81,8 +82,10 @@ std::vector<double> PlaneCache<Point>::masses() const {
 template <class Point>
 void PlaneCache<Point>::set_masses(std::span<const double> masses) {
     if (std::ssize(masses) != given_) throw std::invalid_argument("one mass for each row is needed");
+    std::vector<double> sums(masses.size(), 0.0);
+    for (std::int64_t row = 0; row < given_; ++row) sums[same_as_[row]] += masses[row];
     for (Block& block : blocks_)
-        for (Plane& plane : block) plane.mass = masses[plane.given];
+        for (Plane& plane : block) plane.mass = sums[plane.given];
     refresh();
 }
 

@@ -94,7 +94,7 @@ def best_shares(
     means = [point.mean() for point in points]
     planes, losses = np.stack([plane for plane, _ in means]), np.array([loss for _, loss in means])
     program = PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper)
-    alpha = qp_solver("dual").solve(program, tolerance=PRECISION * gap, time_left=time_left).alpha
+    alpha = qp_solver("dual").solve(program, tolerance=1e-6, time_left=time_left).alpha
     cache = plane_cache(problem, points[0].planes, MEMORY_MB, 0)
     graphs = np.arange(n, dtype=np.int32)
     for point in points:

@@ -196,7 +196,7 @@ class Steps:
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
         if found is not None:
             if not session.target_met:
-                wait = min(wait, self._mix(session, reached, found, now))
+                wait = min(wait, self._mix(session, known or reached, reached, found, now))
         else:
             if not session.target_met and self._repair_pays(session, labels.labels, gap, wait):
                 wait = min(wait, self._repair(session, labels.labels, now))
@@ -248,13 +248,14 @@ class Steps:
             self.best = point
         return point
 
-    def _mix(self, session: Session, reached: RelaxedPoint, found: OraclePlanes, now: int) -> float:
-        """Mixes the best point, the one reached and the labelings found, graph by graph. Returns the iterations until a
-        mixture should do."""
+    def _mix(
+        self, session: Session, before: RelaxedPoint, reached: RelaxedPoint, found: OraclePlanes, now: int
+    ) -> float:
+        """Mixes the best point before, the one reached and the labelings found, graph by graph. Returns the iterations
+        until a mixture should do."""
         schedule, target, left = self.schedule, session.limits.gap, session.clock.left
-        assert self.best is not None
         wanted = target * session.bounds.upper
-        mixture = mixture_of_graphs(self.problem, self.relaxation, self.best, reached, found, wanted, left)
+        mixture = mixture_of_graphs(self.problem, self.relaxation, before, reached, found, wanted, left)
         self.prove_lower(session, mixture)
         gap = session.bounds.relative_gap
         predicted = schedule.predict(now, gap, target, schedule.repaired)

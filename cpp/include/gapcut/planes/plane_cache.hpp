@@ -49,7 +49,7 @@ class PlaneCache {
 
     // Mass of every row given to add() so far, in that order; 0 for those that joined no block.
     std::vector<double> masses() const;
-    // Starts from these, >= 0 and at most the mass of the block together.
+    // Starts from these, >= 0 and at most the mass of the block together; rows that are the same add up.
     void set_masses(std::span<const double> masses);
 
     std::int64_t size() const { return size_; }
@@ -76,6 +76,7 @@ class PlaneCache {
     double mass_;
     Point point_;
     std::int64_t max_planes_, size_ = 0, given_ = 0, clock_ = 0;
+    std::vector<std::int64_t> same_as_;  // of every row given: the first that is the same and in its block
     Random random_;
     SimplexModel model_;  // of the planes chosen_, a group a block
     SimplexStep step_;
