@@ -11,7 +11,7 @@ from test_solve import VALUES, grid, random_energy
 from exact_energies import all_values, check_claims
 from gapcut import Energy, Solver, solve
 from gapcut.inference import Progress
-from tiny_energies import INF, tiny_energy
+from tiny_energies import INF, random_graph, tiny_energy
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -126,3 +126,15 @@ def test_settings_of_the_wrong_kind() -> None:
         with pytest.raises(ValueError, match=message):
             solve(energy, method, **settings)
     assert solve(energy, "trws", max_sweeps=np.int64(3), tolerance=0).status == "optimal"
+
+
+@pytest.mark.parametrize("method", ["auto", "trws"])
+def test_never_worse_than_the_start(method: str) -> None:
+    """Also where no time is left to find anything, and where the start is the minimum of a hard energy."""
+    energy = random_graph(np.random.default_rng(5), 12, 3, 0.9)
+    best = solve(energy, "brute")
+    few = {"effort": 0.0} if method == "auto" else {"max_sweeps": 1, "escape": False}
+    for limit in (None, 0.0):
+        assert solve(energy, method, limit, start=best.labels, **few).energy == best.energy
+    with pytest.raises(ValueError, match="node 0 has label 3"):
+        solve(energy, method, start=[3] * 12)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gapcut import _core
 from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, fold_small, pack_cliques
+from gapcut.inference.grids import grid_arrays
 from gapcut.inference.packing import (
     as_floats,
     check_edges,
@@ -68,6 +69,25 @@ class Energy:
         )
         self._check_sum()
         self._native = self._bind()
+
+    @classmethod
+    def grid(
+        cls,
+        unary: ArrayLike,
+        pairwise: ArrayLike,
+        *,
+        right: ArrayLike | None = None,
+        down: ArrayLike | None = None,
+    ) -> Energy:
+        """An image: pixel (r, c) is node ``r * width + c``, joined with its right neighbour and with the one below.
+
+        ``unary`` (H, W, K). ``pairwise`` (K, K), the label of the left or upper pixel first; or a number, what unequal
+        labels cost (Potts). All edges share it, times their weights >= 0, if given: ``right`` (H, W - 1) and ``down``
+        (H - 1, W), such as small ones across a contrast; what is forbidden stays so at weight 0. Edges of equal weight
+        share a table, so a few levels of weight cost far less memory than as many as edges.
+        ``solve(...).labels.reshape(H, W)`` is the image.
+        """
+        return cls(*grid_arrays(unary, pairwise, right, down))
 
     @classmethod
     def of_arrays(

@@ -42,9 +42,12 @@ SEARCHED_ENTRIES = 500_000
 TOULBAR2_SHARE = 0.5
 """Of the time left for one part; the integer program gets the rest."""
 
-MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.3, 0.5, 0.5
+MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
+
+HARD_SHARE = 0.8
+"""Of the time left, for the exact search where message passing and local search found nothing that is allowed."""
 
 CLIQUE_SHARE = 0.85
 """In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
@@ -99,6 +102,13 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
+    if known.value == np.inf and clock.left is not None:  # hard constraints, at which local search is bad
+        turn = Deadline(share_of(clock, HARD_SHARE))
+        found = refine(energy, known, turn, lambda part, of_part, left: _search(part, of_part, left, None))
+        known = known.better(energy, found.labels, found.bound)
+        report(clock, known.labels, known.bound)
+        if is_closed(energy, known) or not found.out_of_time:
+            return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
         known = _seek_labelings(energy, known, clock, effort)
     if is_closed(energy, known):
