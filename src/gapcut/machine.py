@@ -29,7 +29,7 @@ from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.labels import LabelCoder
-from gapcut.model.pairing import LEARNERS, learner_for
+from gapcut.model.pairing import LEARNERS
 from gapcut.model.proof import check_provable, prove_model, prove_result
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
@@ -95,7 +95,7 @@ class Machine(Parameters):
         result = learn(data, problem, settings, reached)
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
         certificate = result.certificate
-        asked = found.choice is None and certificate.status == "certified"
+        asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
         warning = advice(data, settings, problem, certificate.upper) if asked else None
         self._adopt(
             replace(
@@ -199,8 +199,7 @@ class Machine(Parameters):
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
         """Whether a fit to these graphs can be kept on disk and resumed."""
-        settings, cliques = self._settings(), any(graph.cliques for graph in self._raw(X))
-        return LEARNERS[learner_for(settings.learner, settings.oracle, cliques)].takes_checkpoint
+        return LEARNERS[self._settings().settled(self._raw(X)).learner].takes_checkpoint
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name, ``deep`` or not."""

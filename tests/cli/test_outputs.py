@@ -29,6 +29,10 @@ from gapcut.cli import main, outputs
 UAI = "MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3 4\n"
 
 
+PLAIN = ["--oracle", "cut", "--node-lift", "none", "--base", "none"]
+"""What an estimator does without being told."""
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
     root = tmp_path_factory.mktemp("inputs")
@@ -248,6 +252,7 @@ def test_a_full_disk_for_checkpoints_is_a_warning_and_the_model_is_saved(tmp_pat
             tmp_path / "d.npz",
             "--C",
             "30",
+            *PLAIN,
             "--out",
             out,
         ],
@@ -267,7 +272,7 @@ def killed_training(folder, kills, seed, C="300", gap="3e-4"):
     kept = folder / "m.gapcut.checkpoint"
     make_planted(20, 60, seed=1).save(data)
     before = data.read_bytes()
-    options = ["--C", C, "--gap", gap, "--jobs", "1"]
+    options = ["--C", C, "--gap", gap, "--jobs", "1", *PLAIN]
     command = [sys.executable, "-c", TRAIN_OFTEN_KEPT, "train", data, *options]
 
     def start(*more):

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ import pytest
 import gapcut.model.training
 from gapcut import Graph, GraphSet, ModelFileError, StructuredSVM
 from gapcut.files import read_container, write_container
+from gapcut.model.choice import _clearly_behind
 from gapcut.model.chosen import Choice
-from gapcut.model.held_out import Folds, HeldOut
+from gapcut.model.held_out import Fold, Folds, HeldOut
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
 from sample_graphs import same_model, sample_graphs
@@ -60,13 +62,23 @@ def test_the_error_of_a_difference_is_that_over_graphs():
     assert error == pytest.approx(np.std([4, 0, 0, 0], ddof=1) / 2 / 10)  # as of a mean, with equal weights
 
 
-def test_the_smallest_C_within_one_standard_error_is_taken():
-    from gapcut.model.choice import _smallest
+def on_first_fold(base, right):
+    data = SimpleNamespace(base="a base" if base else None)
+    return Fold(1.0, data, {}, np.array(right, dtype=float), np.full(len(right), 10.0))
 
-    path = [said(0.1, [5, 5, 5, 5]), said(1, [8, 8, 7, 8]), said(10, [8, 8, 9, 7])]
-    assert _smallest(path).C == 1  # 31 against 32 of 40, now here, now there
-    path[2] = said(10, [9, 9, 8, 9])
-    assert _smallest(path).C == 10  # better everywhere
+
+@pytest.mark.parametrize(
+    ("plain", "stacked", "dropped"),
+    [
+        ([5, 6, 7, 8], [8, 9, 9, 10], 0),  # 2.5 of 10 nodes a graph, give or take 0.3
+        ([8, 9, 9, 10], [5, 6, 7, 8], 1),
+        ([5, 6, 7, 8], [9, 6, 7, 8], None),  # one graph is not enough
+        ([5], [10], None),
+    ],
+)
+def test_what_is_clearly_behind_on_the_first_fold_is_dropped(plain, stacked, dropped):
+    assert _clearly_behind([[on_first_fold(False, plain)], [on_first_fold(True, stacked)]]) == dropped
+    assert _clearly_behind([[on_first_fold(False, plain)]]) is None
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +136,7 @@ def test_a_base_joins_where_it_helps(monkeypatch):
     assert "the base joins" in svm.choice_.reason
     assert svm.C_ == 1.0
     assert svm.score(rings(1)) > 0.9
-    assert {t.base for t in svm.choice_.trials} == {True, False}
+    assert {t.base: len(t.scores) for t in svm.choice_.trials} == {True: 3, False: 1}  # left after the first
 
 
 def test_it_stays_out_where_it_does_not(monkeypatch):

@@ -30,6 +30,8 @@ from sample_graphs import sample_graphs
 NAMES = [f.name for f in fields(Parameters)]
 NUMBERS = ["C", "loss_scale", "gap", "eps", "max_passes", "time_limit", "random_state", "n_jobs"]
 DEFAULTS = StructuredSVM().get_params()
+SEARCHED = {"C": "cv", "oracle": "auto", "node_lift": "auto", "base": "auto"}
+"""What a command decides by itself and an estimator is told."""
 
 
 # ---- what every parameter has
@@ -90,8 +92,8 @@ def test_every_parameter_has_an_option_or_a_reason(name):
         tokens = [f"--{name}" if wanted else f"--no-{name}"]
     _, bound, _ = build_app().parse_args([*command, *tokens])
     machine = bound.arguments["options"].estimator(sample_graphs(2))
-    assert wanted != DEFAULTS[name]
-    assert machine.get_params() == {**DEFAULTS, "n_jobs": -1, name: wanted}
+    assert wanted != {**DEFAULTS, **SEARCHED}[name]
+    assert machine.get_params() == {**DEFAULTS, **SEARCHED, "n_jobs": -1, name: wanted}
 
 
 def test_balanced_is_an_option_of_its_own():
@@ -101,6 +103,26 @@ def test_balanced_is_an_option_of_its_own():
     options = LearningOptions(balanced=True, gap=0.1, eps=0.5)
     assert options.estimator(sample_graphs(2)).class_weight == "balanced"
     assert options.target is None
+
+
+def test_what_compares_learners_searches_nothing():
+    pytest.importorskip("cyclopts")
+    from gapcut.cli.app import build_app
+    from gapcut.cli.options import PlainOptions
+
+    plain = {**DEFAULTS, "n_jobs": -1}
+    assert PlainOptions().estimator(sample_graphs(2)).get_params() == plain
+    _, bound, _ = build_app().parse_args(["compare", "d.npz", "--gap", "0.5"])
+    machine = bound.arguments["options"].estimator(sample_graphs(2))
+    assert machine.get_params() == {**plain, "gap": 0.5}
+
+
+def test_a_base_can_be_refused():
+    pytest.importorskip("cyclopts")
+    from gapcut.cli.app import build_app
+
+    _, bound, _ = build_app().parse_args(["train", "d.npz", "--out", "m.gapcut", "--base", "none"])
+    assert bound.arguments["options"].estimator(sample_graphs(2)).base is None
 
 
 def test_the_names_are_those_of_the_registries():

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from gapcut.data import GraphSet
 from gapcut.machine import Machine
-from gapcut.parameters import Callback, Parameters, SignRule, summary
+from gapcut.parameters import Callback, NodeLiftChoice, OracleName, Parameters, Positive, SignRule, summary
 
 DataPath = Annotated[
     Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")
@@ -63,13 +63,18 @@ def _offered(options: type[LearningOptions]) -> type[LearningOptions]:
 
 @_offered
 class LearningOptions(Parameters):
-    """Options of training: the parameters of StructuredSVM. Those below differ in type or default."""
+    """Options of training: the parameters of StructuredSVM. Those below differ in type or default: a command searches
+    what an estimator is told (docs/decisions/0022-the-command-searches.md).
+    """
 
+    C: Annotated[Positive | Literal["cv"], option("C")] = "cv"
+    oracle: Annotated[OracleName, option("oracle")] = "auto"
+    node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "auto"
     standardize: Annotated[bool, option("standardize")] = True
     classes: Annotated[
         str | None, Parameter(help="All labels, separated by commas; default: those in DATA.")
     ] = None
-    base: Annotated[Literal["trees", "auto"] | None, option("base")] = None
+    base: Annotated[Literal["trees", "auto"] | None, option("base")] = "auto"
     nonnegative: Annotated[SignRule, option("nonnegative")] = "auto"
     n_jobs: Jobs = -1
     random_state: Seed = 0
@@ -88,6 +93,17 @@ class LearningOptions(Parameters):
     def target(self) -> float | None:
         """The relative gap aimed at, where there is one."""
         return self.gap if self.eps is None else None
+
+
+@Parameter(name="*")
+@dataclass(eq=False, repr=False)
+class PlainOptions(LearningOptions):
+    """The same with the defaults of StructuredSVM, which searches nothing: for what compares learners."""
+
+    C: Annotated[Positive | Literal["cv"], option("C")] = 1.0
+    oracle: Annotated[OracleName, option("oracle")] = "cut"
+    node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "none"
+    base: Annotated[Literal["trees", "auto"] | None, option("base")] = None
 
 
 def parse_labels(text: str, graphs: GraphSet) -> list[Any]:

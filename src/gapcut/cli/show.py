@@ -93,12 +93,14 @@ def show_choice(console: Console, choice: Choice | None) -> None:
     if choice is None:
         return
     console.print(f"chosen        {choice.reason}")
+    count = max((len(t.scores) for t in choice.trials), default=0)
     rows = [
         [f"{t.C:g}", "yes" if t.base else "no", percent(float(np.mean(t.scores))), *map(percent, t.scores)]
+        + ["-"] * (count - len(t.scores))
         for t in choice.trials
     ]
     if rows:
-        folds = [f"fold {i + 1}" for i in range(len(choice.trials[0].scores))]
+        folds = [f"fold {i + 1}" for i in range(count)]
         console.print(table(["C", "base", "mean", *folds], rows, "Accuracy on held-out folds"))
 
 

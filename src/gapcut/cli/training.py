@@ -100,7 +100,7 @@ def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) 
     if not options.estimator(graphs, None, None).takes_checkpoint(graphs):
         if resume:
             raise ValueError(
-                "--resume needs --learner primal-dual with --oracle cut, and graphs without cliques"
+                "--resume needs --learner primal-dual with --oracle cut or lp, and graphs without cliques"
             )
         return None
     if resume and not path.exists():

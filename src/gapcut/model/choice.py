@@ -10,13 +10,26 @@ import numpy as np
 from gapcut.certificates.bounds import trivial_bound
 from gapcut.data import Graph
 from gapcut.model.chosen import Choice, Trial
-from gapcut.model.held_out import Folds, HeldOut, held_out_path, held_out_temperature, seen_path
+from gapcut.model.held_out import (
+    Fold,
+    Folds,
+    HeldOut,
+    best_of,
+    first_fold,
+    held_out_path,
+    held_out_temperature,
+    other_folds,
+    paired,
+    seen_path,
+)
 from gapcut.model.settings import Settings
+from gapcut.model.steps import choose_steps
 from gapcut.model.training import FEWEST_NODES, TrainingSet, training_sets
 from gapcut.problem import LearningProblem
 
 POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Values that ``C="cv"`` tries."""
+_CLEARLY = 3.0
 _LITTLE_LEARNED, _FAR, _ENOUGH, _ADVICE_SECONDS = 0.2, 0.05, 1000, 10.0
 UNCHOSEN = 1.0
 """C where nothing can be held out."""
@@ -36,6 +49,7 @@ class Decided:
 
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
     """Everything that "cv" and "auto" stand for on these graphs. ``values``: of C, for which one base is wanted."""
+    settings, steps = choose_steps(graphs, settings)
     candidates = training_sets(graphs, settings)
     settings = settings.settled(candidates[0].graphs)
     automatic = settings.base == "auto"
@@ -48,12 +62,12 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
     )
     if not automatic and (values is not None or settings.C != "cv"):
         settings = replace(settings, C=tried[0])
-        return Decided(candidates[0], settings, None, _temperature(candidates[0], settings, None))
+        choice = Choice(tried[0], candidates[0].base is not None, (), steps) if steps else None
+        return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
     nodes = sum(len(code) for code in candidates[0].codes)
     few = f"no base: {nodes:,} labelled nodes are fewer than {FEWEST_NODES:,}"
-    data, choice, held = choose(
-        candidates, settings, tried, few if automatic and len(candidates) == 1 else ""
-    )
+    few = few if automatic and len(candidates) == 1 else ""
+    data, choice, held = choose(candidates, settings, tried, _joined(steps, few))
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
 
@@ -83,51 +97,58 @@ def choose(
     """The training set, the C and the held-out labelings of the most accurate folds.
 
     ``candidates``: the training set without a base, with one, or both in this order; ``values`` of C, ascending. For
-    each candidate the smallest C whose accuracy is within one standard error of the best C's (of their difference over
-    the same graphs); the base joins if that makes more than one standard error of difference. ``why``: said first.
+    each candidate the most accurate C, the smallest of equals; the base joins if that makes more than one standard
+    error of difference (over the same graphs). A candidate clearly behind on the first fold is dropped there. ``why``:
+    said first.
     """
     if len(candidates) == len(values) == 1:
-        return candidates[0], Choice(values[0], False, (), why), None
-    folds = [Folds.of(data, 0) for data in candidates]
-    if folds[0] is None:
+        return candidates[0], Choice(values[0], candidates[0].base is not None, (), why), None
+    folds = [part for data in candidates if (part := Folds.of(data, 0)) is not None]
+    if not folds:
         C = values[0] if len(values) == 1 else UNCHOSEN
         reason = f"C = {C:g} and no base tried: one connected graph leaves nothing to hold out"
         return candidates[0], Choice(C, candidates[0].base is not None, (), _joined(why, reason)), None
     count = len(candidates) * len(values) * len(folds[0])
-    limited = replace(
-        settings, time_limit=None if settings.time_limit is None else settings.time_limit / 2 / count
-    )
-    paths = [held_out_path(part, limited, values) for part in folds if part is not None]
-    trials = tuple(Trial(h.C, h.folds.data.base is not None, h.by_fold) for path in paths for h in path)
-    picked = [_smallest(path) for path in paths]
-    data, chosen, reasons = candidates[-1], picked[-1], [why]
-    if len(picked) == 2:
+    limit = None if settings.time_limit is None else settings.time_limit / 2 / count
+    limited = replace(settings, time_limit=limit)
+    firsts = [first_fold(part, limited, values) for part in folds]
+    behind = _clearly_behind(firsts)
+    paths = [other_folds(folds[i], limited, firsts[i]) for i in range(len(folds)) if i != behind]
+    picked = [max(path, key=lambda h: h.accuracy) for path in paths]
+    chosen, base = picked[-1], ""
+    if behind is not None:
+        base = _about_base(
+            behind == 0, best_of(firsts[1]).accuracy, best_of(firsts[0]).accuracy, "of the first fold"
+        )
+    elif len(picked) == 2:
         gain, error = picked[1].gain_over(picked[0])
-        joins = gain > error
-        data, chosen = (candidates[1], picked[1]) if joins else (candidates[0], picked[0])
-        reasons.append(
-            f"{'the base joins' if joins else 'no base'}: {picked[1].accuracy:.2%} of held-out nodes right with it, "
-            f"{picked[0].accuracy:.2%} without (standard error of the difference {error:.2%})"
-        )
-    if len(values) > 1:
-        best = max(paths[picked.index(chosen)], key=lambda h: h.accuracy)
-        rule = (
-            "the best"
-            if chosen.C == best.C
-            else f"within one standard error of C = {best.C:g} ({best.accuracy:.2%})"
-        )
-        reasons.append(f"C = {chosen.C:g}: {chosen.accuracy:.2%} of held-out nodes right, {rule}")
-    return data, Choice(chosen.C, data.base is not None, trials, _joined(*reasons)), chosen
+        chosen = picked[1] if gain > error else picked[0]
+        error_of = f"(standard error of the difference {error:.2%})"
+        base = _about_base(gain > error, picked[1].accuracy, picked[0].accuracy, error_of)
+    best = f"C = {chosen.C:g}: {chosen.accuracy:.2%} of held-out nodes right" if len(values) > 1 else ""
+    trials = [Trial(h.C, h.folds.data.base is not None, h.by_fold) for path in paths for h in path]
+    if behind is not None:
+        with_base = candidates[behind].base is not None
+        trials += [Trial(fold.C, with_base, (fold.accuracy,)) for fold in firsts[behind]]
+    data = next(c for c in candidates if c.base is chosen.folds.data.base)
+    choice = Choice(chosen.C, data.base is not None, tuple(trials), _joined(why, base, best))
+    return data, choice, chosen
 
 
-def _smallest(path: Sequence[HeldOut]) -> HeldOut:
-    """The one-standard-error rule (Breiman et al., 1984) along C."""
-    best = max(path, key=lambda h: h.accuracy)
-    for h in path:
-        loss, error = best.gain_over(h)
-        if loss <= error:
-            return h
-    return best
+def _clearly_behind(firsts: Sequence[Sequence[Fold]]) -> int | None:
+    """Which of two candidates is less accurate on the first fold by more than three standard errors, each at its own
+    best C.
+    """
+    if len(firsts) < 2:
+        return None
+    plain, stacked = map(best_of, firsts)
+    gain, error = paired(stacked.right - plain.right, plain.weight)
+    return None if abs(gain) <= _CLEARLY * error else int(gain < 0)
+
+
+def _about_base(joins: bool, with_it: float, without: float, more: str) -> str:
+    verdict = "the base joins" if joins else "no base"
+    return f"{verdict}: {with_it:.2%} of held-out nodes right with it, {without:.2%} without {more}"
 
 
 def _joined(*reasons: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +16,8 @@ from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, build_problem, learn_path
 from gapcut.typing import FloatArray, IntArray
 
-_LOOSE = 0.05
-_PATIENCE = 2
+_LOOSE, _PASSES = 0.05, 12
+"""Where a fold's training ends: this gap, or so many certificates of first-order steps."""
 FOLDS = 3
 
 
@@ -90,10 +90,18 @@ class HeldOut:
 
     def gain_over(self, other: HeldOut) -> tuple[float, float]:
         """Difference in accuracy over the same graphs, and its standard error: that of a ratio of sums over graphs."""
-        total, n = self.weight.sum(), len(self.weight)
-        gain = self.right - other.right
-        mean = float(gain.sum() / total)
-        return mean, float(np.sqrt(((gain - mean * self.weight) ** 2).sum() * n / (n - 1)) / total)
+        return paired(self.right - other.right, self.weight)
+
+
+def paired(gain: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Gain in accuracy over graphs of these weights (n,), and its standard error: that of a ratio of sums over graphs.
+    Infinite error where one graph is all there is.
+    """
+    total, n = weight.sum(), len(weight)
+    mean = float(gain.sum() / total)
+    if n < 2:
+        return mean, float("inf")
+    return mean, float(np.sqrt(((gain - mean * weight) ** 2).sum() * n / (n - 1)) / total)
 
 
 def held_out_temperature(held: HeldOut) -> float:
@@ -106,14 +114,22 @@ def held_out_temperature(held: HeldOut) -> float:
 
 
 def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> list[HeldOut]:
-    """One entry per value of C, ascending. Each fold is trained once along the values, to a gap of 5 % or the target if
-    that is larger. The first fold ends the path where it got no better twice in a row. Ctrl-C ends all of it.
+    """One entry per value of C, ascending: :func:`other_folds` after :func:`first_fold`."""
+    return other_folds(folds, settings, first_fold(folds, settings, values))
+
+
+def first_fold(folds: Folds, settings: Settings, values: Sequence[float]) -> list[Fold]:
+    """The first fold, trained once along the values of C, to a gap of 5 % or the target if that is larger. The path
+    ends where it got worse. Ctrl-C ends all of it.
     """
-    loose = _loose(settings)
-    tried: list[list[_Fold]] = []
-    for f in range(len(folds)):
-        tried.append(list(_along(folds, f, loose, values)))
-        values = values[: len(tried[0])]
+    return list(_along(folds, 0, _loose(settings), values))
+
+
+def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list[HeldOut]:
+    """The other folds along the same values."""
+    values = [fold.C for fold in first]
+    tried = [list(first)]
+    tried += [list(_along(folds, f, _loose(settings), values)) for f in range(1, len(folds))]
     weight = np.array([_node_weights(graph).sum() for graph in folds.data.graphs])
     out = []
     for C, at_C in zip(values, zip(*tried, strict=True), strict=True):
@@ -124,47 +140,69 @@ def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> 
     return out
 
 
+def best_of(path: Sequence[Fold]) -> Fold:
+    """The most accurate."""
+    return max(path, key=lambda fold: fold.accuracy)
+
+
 def seen_path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> list[float]:
     """Accuracy on the graphs of the set itself at each value of C, learned to a gap of 5 % or the target if larger."""
     models = _path(data, _loose(settings), values)
     total = sum(float(_node_weights(graph).sum()) for graph in data.graphs)
-    return [_sum_right(model, data, range(len(data.graphs)), settings)[1] / total for model in models]
+    everything = range(len(data.graphs))
+    return [
+        float(_all_right(data, _labels(model, data, everything, settings)).sum()) / total for model in models
+    ]
 
 
 @dataclass(frozen=True, eq=False)
-class _Fold:
-    """The model that has not seen a fold, and its labels of the graphs in it, by their numbers."""
+class Fold:
+    """The model that has not seen a fold, its labels of the graphs in it, by their numbers, and (m,) the weight of each
+    one's nodes that are right, and of all."""
 
+    C: float
     model: FittedModel
     labels: dict[int, IntArray]
+    right: FloatArray
+    weight: FloatArray
+
+    @property
+    def accuracy(self) -> float:
+        """Over the fold's nodes."""
+        return float(self.right.sum() / self.weight.sum())
 
 
-def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) -> Iterator[_Fold]:
+def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) -> Iterator[Fold]:
     """One fold along the values of C."""
     asked = np.flatnonzero(folds.fold == f).tolist()
+    weight = np.array([_node_weights(folds.data.graphs[i]).sum() for i in asked])
     scores: list[float] = []
-    for model in _path(folds.without(f), settings, values):
-        labels, right = _sum_right(model, folds.data, asked, settings)
-        yield _Fold(model, labels)
-        scores.append(right)
-        if f == 0 and len(scores) > _PATIENCE and max(scores[-_PATIENCE:]) <= max(scores[:-_PATIENCE]):
+    for C, model in zip(values, _path(folds.without(f), settings, values), strict=False):
+        labels = _labels(model, folds.data, asked, settings)
+        right = _all_right(folds.data, labels)
+        yield Fold(C, model, labels, right, weight)
+        scores.append(float(right.sum()))
+        if f == 0 and scores[-1] < max(scores):
             return
 
 
-def _sum_right(
+def _labels(
     model: FittedModel, data: TrainingSet, asked: Sequence[int], settings: Settings
-) -> tuple[dict[int, IntArray], float]:
-    """Label codes of the graphs ``asked`` for, by their numbers, and the weight of their nodes that are right."""
+) -> dict[int, IntArray]:
+    """Label codes of the graphs ``asked`` for, by their numbers."""
     method = "trws" if settings.inference == "auto" else settings.inference
     found = solve_many(
         [model.energy_of(data.graphs[i]) for i in asked], method=method, n_threads=settings.threads
     )
-    labels = {i: solution.labels for i, solution in zip(asked, found, strict=True)}
-    return labels, sum(_right(data, i, y) for i, y in labels.items())
+    return {i: solution.labels for i, solution in zip(asked, found, strict=True)}
 
 
 def _loose(settings: Settings) -> Settings:
-    return replace(settings, gap=max(settings.gap, _LOOSE), eps=None, callback=None, checkpoint=None)
+    passes = settings.max_passes
+    if settings.learner == "primal-dual":
+        passes = _PASSES if passes is None else min(passes, _PASSES)
+    gap = max(settings.gap, _LOOSE)
+    return replace(settings, gap=gap, eps=None, max_passes=passes, callback=None, checkpoint=None)
 
 
 def _path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> Iterator[FittedModel]:
@@ -177,6 +215,11 @@ def _path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> Ite
 
 def _node_weights(graph: Graph) -> FloatArray:
     return np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
+
+
+def _all_right(data: TrainingSet, labels: Mapping[int, IntArray]) -> FloatArray:
+    """(n,) weight of the nodes that are right in each of these graphs."""
+    return np.array([_right(data, i, y) for i, y in labels.items()])
 
 
 def _right(data: TrainingSet, i: int, labels: IntArray) -> float:

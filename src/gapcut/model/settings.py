@@ -82,9 +82,9 @@ class Settings(Parameters):
         self._check_stops(learner)
 
     def _check_stops(self, learner: LearnerName) -> None:
-        """What only one learner understands."""
-        kind = LEARNERS.get(learner)  # None: not known before there are graphs
-        if self.checkpoint is not None and not (kind and kind.takes_checkpoint):
+        """What only one learner understands; "auto" may become one with checkpoints."""
+        kind = LEARNERS.get(learner)
+        if self.checkpoint is not None and kind is not None and not kind.takes_checkpoint:
             raise ValueError(
                 f"checkpoint needs learner='primal-dual', not {learner!r}: leave checkpoint=None"
             )

@@ -54,15 +54,7 @@ def training_sets(graphs: Sequence[Graph], settings: Settings) -> list[TrainingS
         coder = LabelCoder.found([g.labels for g in graphs])
     else:
         coder = LabelCoder.given(settings.classes)
-    pipeline = FeaturePipeline(
-        standardize=settings.standardize,
-        edge_lift=settings.edge_lift,
-        node_lift=settings.node_lift,
-        degree_scale=settings.degree_scale,
-        incidence_scale=settings.incidence_scale,
-        incidence=settings.incidence,
-        intercept=settings.intercept,
-    )
+    pipeline = pipeline_of(settings)
     ready = pipeline.fit_transform(graphs)
     tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
     bases: list[Base | None] = [None] if settings.base is None or settings.base == "auto" else []
@@ -78,6 +70,20 @@ def training_sets(graphs: Sequence[Graph], settings: Settings) -> list[TrainingS
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
     """The first of :func:`training_sets`."""
     return training_sets(graphs, settings)[0]
+
+
+def pipeline_of(settings: Settings) -> FeaturePipeline:
+    """The feature steps that settings name."""
+    assert settings.node_lift != "auto"  # chosen before
+    return FeaturePipeline(
+        standardize=settings.standardize,
+        edge_lift=settings.edge_lift,
+        node_lift=settings.node_lift,
+        degree_scale=settings.degree_scale,
+        incidence_scale=settings.incidence_scale,
+        incidence=settings.incidence,
+        intercept=settings.intercept,
+    )
 
 
 def _codes(graphs: Sequence[Graph], coder: LabelCoder) -> tuple[IntArray, IntArray]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from gapcut.certificates import Callback as Callback
-from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, NodeLift, Standardize
+from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, Standardize
 from gapcut.inference import MethodName
 from gapcut.oracles.kinds import KINDS
 from gapcut.parameters.declaration import Range
@@ -23,6 +23,7 @@ LearnerName: TypeAlias = Literal[
 ComparedOracle: TypeAlias = Literal["qpbo", "qpbo-rounded", "qpbo-rounded-energy", "icm", "bp"]
 OracleName: TypeAlias = Literal["auto", "cut", "tree", "trws", "ilp", "lp", ComparedOracle, "brute"]
 QpSolver: TypeAlias = Literal["dual", "dcd", "clarabel"]
+NodeLiftChoice: TypeAlias = Literal["auto", "none", "stumps"]
 SignRule: TypeAlias = Literal["auto", "pairwise", "none"]
 Nonnegative: TypeAlias = SignRule | BoolArray | list[Any] | Mapping[str, BoolArray | list[Any]]
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float]
@@ -45,9 +46,9 @@ class Parameters:
 
     C: Trade-off between training loss and ``1/2 |w|^2``.
         ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most three folds of whole graphs (of connected parts
-        where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 %, until the first
-        fold gets no better twice in a row. The smallest C is taken whose accuracy on the nodes held out is within one
-        standard error of the best; ``choice_`` has the folds' scores.
+        where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 % or twelve
+        certificates, until the first fold gets worse. The C is taken whose accuracy on the nodes held out is the
+        best, the smallest of equals; ``choice_`` has the folds' scores.
     loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
     gap: Stop once (upper - lower) / upper is proven to be at most this.
     eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
@@ -103,6 +104,8 @@ class Parameters:
         Float arrays "unary" (K, Dn) and/or "pairwise" (K, K, De) over the features after the feature steps, NaN where a
         weight is to be learned.
     node_lift: Node features as 0/1 quantile answers (stumps).
+        ``"auto"``: columns of 0 and 1 stay as they are; others become stumps if a linear model of single nodes is more
+        accurate with them on held-out graphs by more than one standard error. ``choice_`` has the reason.
     degree_scale: Divide edge features by the graph's mean degree or by the degrees of their nodes.
     incidence_scale: Scale of the sums that incidence adds.
     base: Classifier of nodes whose held-out log-probabilities join the node features.
@@ -144,7 +147,7 @@ class Parameters:
     callback: Callback | None = None
     random_state: Seed | np.random.RandomState | None = 0
     frozen: Frozen | None = None
-    node_lift: NodeLift = "none"
+    node_lift: NodeLiftChoice = "none"
     degree_scale: DegreeScale = "none"
     incidence_scale: IncidenceScale = "auto"
     base: BaseChoice | None = None
