@@ -96,7 +96,8 @@ class Machine(Parameters):
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
         certificate = result.certificate
         asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
-        warning = advice(data, settings, problem, certificate.upper) if asked else None
+        left = None if limit is None else start + limit - time.monotonic()
+        warning = advice(data, settings, problem, certificate.upper, left) if asked else None
         self._adopt(
             replace(
                 fitted(data, problem, result),

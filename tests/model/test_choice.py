@@ -183,6 +183,15 @@ def test_a_C_that_is_plainly_too_small_warns():
         StructuredSVM(C=0.1, standardize=False).fit(rare())
 
 
+def test_ctrl_c_while_advice_is_sought_keeps_the_model(monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gapcut.model.choice.seen_path", interrupted)
+    svm = StructuredSVM(C=0.1, standardize=False).fit(rare())
+    assert svm.certificate_.status == "certified"
+
+
 @pytest.mark.parametrize("how", [{"C": 1.0}, {"C": 10.0, "standardize": False}, {"C": 0.01}])
 def test_others_do_not(how):
     with warnings.catch_warnings():

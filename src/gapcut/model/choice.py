@@ -155,8 +155,11 @@ def _joined(*reasons: str) -> str:
     return "; ".join(reason for reason in reasons if reason)
 
 
-def advice(data: TrainingSet, settings: Settings, problem: LearningProblem, upper: float) -> str | None:
-    """A warning where C is plainly too small, or None.
+def advice(
+    data: TrainingSet, settings: Settings, problem: LearningProblem, upper: float, left: float | None
+) -> str | None:
+    """A warning where C is plainly too small, or None; also None where Ctrl-C ends the search, and within the seconds
+    ``left``: the model is there already.
 
     Asked only where the objective, at most ``upper``, is above a fifth of that of zero weights: then graphs of about
     ``_ENOUGH`` nodes are learned at C and at ten times C, and the share of their nodes that is right is compared.
@@ -167,7 +170,11 @@ def advice(data: TrainingSet, settings: Settings, problem: LearningProblem, uppe
     sizes = np.cumsum([len(code) for code in data.codes])
     some = int(np.searchsorted(sizes, _ENOUGH)) + 1
     few = replace(data, graphs=data.graphs[:some], codes=data.codes[:some])
-    now, then = seen_path(few, replace(settings, time_limit=_ADVICE_SECONDS), (C, 10.0 * C))
+    seconds = _ADVICE_SECONDS if left is None else min(_ADVICE_SECONDS, max(0.0, left / 2))
+    try:
+        now, then = seen_path(few, replace(settings, time_limit=seconds), (C, 10.0 * C))
+    except KeyboardInterrupt:
+        return None
     if then - now < _FAR:
         return None
     return (
