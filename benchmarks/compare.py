@@ -70,7 +70,7 @@ def main() -> None:
             print(f"{name} left out: {error}", file=sys.stderr)
             continue
         if options.pairs:
-            chosen = options.pairs.split(",")
+            chosen = options.pairs.split(";")
             study = replace(study, pairs=tuple(c for c in study.pairs if c.name in chosen))
         start = cpu_clock()
         found, labelled = run(study, options.scale)
@@ -172,10 +172,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    shared = Path(__file__).resolve().parents[2] / "shared"
+    shared = Path(os.environ.get("GAPCUT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
     parser.add_argument("--data", default="all", help=f"all, or some of {','.join(NAMES)}")
     parser.add_argument("--out", type=Path, default=Path("comparison"), help="folder for the results")
-    parser.add_argument("--pairs", help="only these rows, by name, separated by commas")
+    parser.add_argument("--pairs", help="only these rows, by name, separated by semicolons")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the CPU limits")
     parser.add_argument("--shared", type=Path, default=shared, help="folder with data/")
     return parser.parse_args()

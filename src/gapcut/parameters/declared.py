@@ -86,7 +86,7 @@ class Parameters:
         A mapping from label to weight; "balanced" is inverse to the classes' node weights.
     qp: Solver of the cutting plane's working-set program.
         ``dual``: our Newton method. ``dcd``: dual coordinate descent, as the paper has it. ``clarabel``: a general
-        solver (extra ``exact``). All end at the same weights; see docs/paper.md for their times.
+        solver (extra ``exact``). All end at the same weights; ``benchmarks/qp_solvers.py`` times them.
     warm_start: Go on from the fit before, where that was to the same data.
         With another C or a smaller gap, the primal-dual learner takes up the state that it reached; the certificate is
         made anew. The state is kept with the estimator (12 bytes per edge and active label pair) but not pickled,
