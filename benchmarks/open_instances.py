@@ -161,5 +161,6 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2))
 
+
 if __name__ == "__main__":
     main()
