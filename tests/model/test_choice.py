@@ -15,6 +15,7 @@ from gapcut.model.chosen import Choice
 from gapcut.model.held_out import Fold, Folds, HeldOut
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
+from gapcut.stacking import seconds_of_trees
 from sample_graphs import same_model, sample_graphs
 
 FAST = {"gap": 1e-2, "loss_scale": 10.0}
@@ -48,6 +49,21 @@ def test_one_connected_graph_gets_the_stated_default():
     svm = StructuredSVM(C="cv", **FAST).fit([graph.replace(edges=chain, edge_features=np.ones((29, 1)))])
     assert svm.C_ == 1.0
     assert "nothing to hold out" in svm.choice_.reason
+
+
+def test_a_base_that_would_take_most_of_the_time_limit_stays_out(monkeypatch):
+    graphs = sample_graphs(4, n_nodes=12)
+    monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 10)
+    monkeypatch.setattr(gapcut.model.training, "seconds_of_trees", lambda *_: 20.0)
+    svm = StructuredSVM(base="auto", time_limit=60.0, **FAST).fit(graphs)
+    assert svm.model_.base is None
+    assert "no base: it would take about 20 s" in svm.choice_.reason
+
+
+def test_growing_a_base_is_predicted():
+    graphs = sample_graphs(4, n_nodes=12)
+    codes = np.concatenate([g.labels for g in graphs])
+    assert 0.0 < seconds_of_trees("edges", graphs, codes, 0, 1) < 60.0
 
 
 def said(C, right):

@@ -145,10 +145,10 @@ def pairs_table(pairs: Sequence[PairWeight]) -> Table:
 
 
 @contextmanager
-def progress(task: str, target: float | None = None) -> Iterator[Callback]:
-    """A callback that shows bounds on a terminal's stderr, and does nothing in a pipe."""
+def progress(task: str, target: float | None = None, before: str = "") -> Iterator[Callback]:
+    """A callback that shows bounds on a terminal's stderr, and does nothing in a pipe. ``before``: what comes first."""
     aim = "" if target is None else f" to a gap of {percent(target)}"
-    with working(f"{task}{aim} ...") as status:
+    with working(f"{before}{task}{aim} ...") as status:
 
         def show(record: Record) -> None:
             status(

@@ -118,7 +118,9 @@ def _fit(
     proven: bool = False,
 ) -> tuple[Machine, Proof | None]:
     """Fit, showing bounds on a terminal; with a proof if it is to be ``proven``."""
-    with progress(task, options.target) as callback:
+    searches = options.C == "cv" or options.base == "auto"
+    before = "choosing what is not named by folds of the graphs, then " if searches else ""
+    with progress(task, options.target, before) as callback:
         svm = options.estimator(graphs, callback, checkpoint)
         proof = svm.fit_proven(graphs) if proven else None
         if not proven:

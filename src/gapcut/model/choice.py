@@ -24,7 +24,7 @@ from gapcut.model.held_out import (
 )
 from gapcut.model.settings import Settings
 from gapcut.model.steps import choose_steps
-from gapcut.model.training import FEWEST_NODES, TrainingSet, training_sets
+from gapcut.model.training import TrainingSet, training_sets
 from gapcut.problem import LearningProblem
 
 POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -50,7 +50,7 @@ class Decided:
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
     """Everything that "cv" and "auto" stand for on these graphs. ``values``: of C, for which one base is wanted."""
     settings, steps = choose_steps(graphs, settings)
-    candidates = training_sets(graphs, settings)
+    candidates, few = training_sets(graphs, settings)
     settings = settings.settled(candidates[0].graphs)
     automatic = settings.base == "auto"
     tried = (
@@ -64,9 +64,6 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         settings = replace(settings, C=tried[0])
         choice = Choice(tried[0], candidates[0].base is not None, (), steps) if steps else None
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
-    nodes = sum(len(code) for code in candidates[0].codes)
-    few = f"no base: {nodes:,} labelled nodes are fewer than {FEWEST_NODES:,}"
-    few = few if automatic and len(candidates) == 1 else ""
     data, choice, held = choose(candidates, settings, tried, _joined(steps, few))
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))

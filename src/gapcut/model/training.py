@@ -21,11 +21,14 @@ from gapcut.model.settings import Settings
 from gapcut.oracles.base import Oracle
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, learning_problem, loss_weights
-from gapcut.stacking import Base, fit_base
+from gapcut.stacking import Base, fit_base, seconds_of_trees
 from gapcut.typing import FloatArray, IntArray
 
 FEWEST_NODES = 1000
 """Labelled nodes without which ``base="auto"`` is none."""
+
+BASE_SHARE = 0.25
+"""Of a time limit that ``base="auto"`` may spend on fitting the base; folds take half, and the weights what is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +47,12 @@ class TrainingSet:
     base: Base | None = None
 
 
-def training_sets(graphs: Sequence[Graph], settings: Settings) -> list[TrainingSet]:
+def training_sets(graphs: Sequence[Graph], settings: Settings) -> tuple[list[TrainingSet], str]:
     """Fit the feature steps and the base on whole graphs, then cut out the labelled nodes.
 
     Without a base one set; with one, one that has its columns; with ``base="auto"`` both in this order, or the first
-    alone where fewer than ``FEWEST_NODES`` nodes have a label.
+    alone and the reason, where fewer than ``FEWEST_NODES`` nodes have a label or the base would take more than
+    ``BASE_SHARE`` of the time limit.
     """
     if settings.classes is None:
         coder = LabelCoder.found([g.labels for g in graphs])
@@ -58,18 +62,33 @@ def training_sets(graphs: Sequence[Graph], settings: Settings) -> list[TrainingS
     ready = pipeline.fit_transform(graphs)
     tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
     bases: list[Base | None] = [None] if settings.base is None or settings.base == "auto" else []
+    why = ""
     if settings.base is not None:
         codes, _ = _codes(graphs, coder)
         kind = "trees" if settings.base == "auto" else settings.base
-        if settings.base != "auto" or (codes >= 0).sum() >= FEWEST_NODES:
+        why = _why_no_base(graphs, codes, settings) if settings.base == "auto" else ""
+        if not why:
             seed, threads = settings.draw_seed(), settings.threads
             bases.append(fit_base(kind, settings.base_features, graphs, codes, coder.n_labels, seed, threads))
-    return [labelled_part(ready, coder, pipeline, tuples, base) for base in bases]
+    return [labelled_part(ready, coder, pipeline, tuples, base) for base in bases], why
+
+
+def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> str:
+    """Why ``base="auto"`` is none on these graphs, whatever folds might say; else empty."""
+    nodes, limit = int((codes >= 0).sum()), settings.time_limit
+    if nodes < FEWEST_NODES:
+        return f"no base: {nodes:,} labelled nodes are fewer than {FEWEST_NODES:,}"
+    if limit is None:
+        return ""
+    seconds = seconds_of_trees(settings.base_features, graphs, codes, settings.draw_seed(), settings.threads)
+    if seconds <= BASE_SHARE * limit:
+        return ""
+    return f"no base: it would take about {seconds:.2g} s, more than a quarter of the time limit"
 
 
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
     """The first of :func:`training_sets`."""
-    return training_sets(graphs, settings)[0]
+    return training_sets(graphs, settings)[0][0]
 
 
 def pipeline_of(settings: Settings) -> FeaturePipeline:

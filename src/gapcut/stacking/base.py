@@ -6,6 +6,7 @@ graphs those of one that has seen all training graphs.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
@@ -24,7 +25,7 @@ from gapcut.classifiers import (
 from gapcut.data import Graph
 from gapcut.features.base import Columns
 from gapcut.features.intercept import append_columns
-from gapcut.stacking.folds import node_folds
+from gapcut.stacking.folds import FOLDS, node_folds
 from gapcut.stacking.table import BaseFeatures, Context, node_rows, row_width
 from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
 
@@ -160,14 +161,7 @@ def fit_base(
 ) -> Base:
     """Fit on the nodes of all graphs that have a code: ``codes`` (V,), negative elsewhere. Folds are made of whole
     graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them."""
-    rows = node_rows(graphs, features != "own")
-    columns = np.flatnonzero(rows.max(axis=0, initial=-np.inf) > rows.min(axis=0, initial=np.inf)).astype(
-        np.int64
-    )
-    if not len(columns):  # classifiers want at least one
-        columns = np.zeros(1, dtype=np.int64)
-        rows = np.zeros((len(rows), 1), dtype=np.float32) if not rows.shape[1] else rows
-    rows = rows[:, columns]
+    rows, columns = _varying(node_rows(graphs, features != "own"))
     weights = None
     if any(g.node_weights is not None for g in graphs):
         ones = (np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in graphs)
@@ -186,6 +180,31 @@ def fit_base(
         held_out = out_of_fold(fold, n_classes, _predictor(learn, table, n_threads))
         rounds.append(learn(np.ones(len(codes), dtype=np.bool_)))
     return Base(features, columns, context, tuple(rounds), n_classes, _log(held_out))
+
+
+def seconds_of_trees(
+    features: BaseFeatures, graphs: Sequence[Graph], codes: IntArray, seed: int, n_threads: int
+) -> float:
+    """About what :func:`fit_base` takes for "trees": a few are grown and timed."""
+    start = time.monotonic()
+    rows, _ = _varying(node_rows(graphs, features != "own"))
+    prepared = time.monotonic() - start
+    known = codes >= 0
+    estimator = _trees(int(known.sum()), seed, n_threads)
+    count, few = estimator.n_estimators, 2 * n_threads
+    start = time.monotonic()
+    estimator.set_params(n_estimators=few).fit(rows[known], codes[known])
+    grown: float = (time.monotonic() - start) * count / few
+    return prepared + _ROUNDS[features] * FOLDS * grown  # folds of all but one in FOLDS, and one of all
+
+
+def _varying(rows: Float32Array) -> tuple[Float32Array, IntArray]:
+    """The columns that are not constant, at least one, and their numbers."""
+    spread = rows.max(axis=0, initial=-np.inf) > rows.min(axis=0, initial=np.inf)
+    columns = np.flatnonzero(spread).astype(np.int64)
+    if not len(columns):  # classifiers want one
+        return np.zeros((len(rows), 1), dtype=np.float32), np.zeros(1, dtype=np.int64)
+    return rows[:, columns], columns
 
 
 def _predictor(
