@@ -418,7 +418,7 @@ def test_integer_classes_are_read_as_integers(tmp_path, run):
 def interrupt_at_pass(monkeypatch):
     def install(count, number=signal.SIGINT):
         @contextmanager
-        def progress(task, target=None):
+        def progress(task, target=None, before=""):
             def press(record):
                 if record.passes >= count:
                     signal.raise_signal(number)
