@@ -138,7 +138,7 @@ def cpu_limit(seconds: float) -> Callback:
     end = cpu_clock() + seconds
 
     def over(record: Record) -> bool:
-        return cpu_clock() > end
+        return cpu_clock() >= end
 
     return over
 

@@ -23,6 +23,9 @@ FIRST_REPAIR = 160
 FIRST_MIXTURE = 60
 """Iterations before dual points are mixed graph by graph."""
 
+FIRST_FACTOR = 1.05
+"""Of the weights, that the first search along their ray tries."""
+
 SLOWING = 0.7
 """Of the time until the target, what a steady rate predicts: the rate falls on the way."""
 
@@ -42,7 +45,8 @@ class CertificateSchedule:
 
     The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
     waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
-    ``repair_excess`` what the last repair cost over what was expected of it; ``gaps`` the (iteration, absolute gap) of
+    ``repair_excess`` what the last repair cost over what was expected of it, ``factor`` the multiple of the weights at
+    which the upper end last got better; ``gaps`` the (iteration, absolute gap) of
     all certificates so far, ``target`` the absolute gap wanted at the last.
     """
 
@@ -53,6 +57,7 @@ class CertificateSchedule:
     repaired: Sequence[float] | None = None
     repair_due: int = FIRST_REPAIR
     repair_excess: float = 1.0
+    factor: float = FIRST_FACTOR
     gaps: list[tuple[int, float]] = field(default_factory=list)
     target: float = 0.0
 

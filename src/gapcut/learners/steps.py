@@ -15,6 +15,7 @@ from gapcut.engines import OutOfTime
 from gapcut.learners.base import Progress, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graphs, mixture_of_two
+from gapcut.learners.scaling import Ray
 from gapcut.learners.schedule import FIRST_MIXTURE, FIRST_REPAIR, SLOWING, CertificateSchedule
 from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle, OraclePlanes, RelaxedLabels
@@ -26,6 +27,9 @@ PASS_COST = 10
 
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
+
+LENGTHS, WORTH = 3, 0.2
+"""Multiples of the weights that a certificate may try, each where it promises so much of the gap."""
 
 STEP_SIZES = (
     "theta",
@@ -192,6 +196,8 @@ class Steps:
         if self.relaxation.mixes:
             labels = self.relaxation.feasible(labels, session.clock.left)
         reached = self.prove_lower(session, labels)
+        if found is not None:
+            self._lengthen(session, weights, found)
         gap = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
         if found is not None:
@@ -232,6 +238,23 @@ class Steps:
             total = self.relaxation.total(weights, session.clock.left, messages)
         session.bounds.offer_primal(weights, total.slack(weights, session.oracle.exact))
         return found
+
+    def _lengthen(self, session: Session, weights: FloatArray, found: OraclePlanes) -> None:
+        """The upper end at a multiple of the weights, while the planes found promise a good part of the gap."""
+        ray, bounds = Ray(self.problem, weights), session.bounds
+        ray.add(found)
+        for tries in range(LENGTHS):
+            factor, least = ray.best()
+            if session.target_met or bounds.upper - least < WORTH * bounds.gap:
+                return
+            if tries == 0:  # from the other side of the optimum: planes of this one are soon behind others
+                factor = max(factor, self.schedule.factor)
+            before = bounds.upper
+            longer = self.prove_upper(session, self.problem.clamp(factor * weights))
+            assert longer is not None
+            if bounds.upper < before:
+                self.schedule.factor = factor
+            ray.add(longer)
 
     def prove_lower(self, session: Session, labels: RelaxedLabels) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
