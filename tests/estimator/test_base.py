@@ -48,7 +48,9 @@ def test_columns_join_after_the_steps(name, fitted, graphs):
     assert energy.unary(2) == pytest.approx(-(svm.unary_ @ np.concatenate([plain[2], said[2]])), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", BASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "trees" else pytest.mark.slow) for name in BASES]
+)
 def test_a_fresh_process_predicts_the_same_bits(name, fitted, graphs, tmp_path):
     fitted[name].save(tmp_path / "m.gapcut")
     graphs.save(tmp_path / "g.npz")

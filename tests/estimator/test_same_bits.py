@@ -48,6 +48,7 @@ def printed(threads, blas):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit_above_10000_weights():
     if (os.cpu_count() or 1) < 2:
         pytest.skip("BLAS makes no more threads than there are processors")

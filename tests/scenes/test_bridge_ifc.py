@@ -43,6 +43,7 @@ def test_file_is_valid_and_the_same_twice(tmp_path) -> None:
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.slow
 def test_unknown_elements_are_reported_and_can_be_mapped(tmp_path) -> None:
     bridge = built_bridge("girder", 4)
     write_ifc(bridge, tmp_path / "a.ifc")

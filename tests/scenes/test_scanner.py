@@ -208,6 +208,7 @@ def test_deterministic_by_seed_and_within_the_limit() -> None:
     assert steps[-1][0] == steps[-1][1] == len(a.stations)
 
 
+@pytest.mark.slow
 def test_a_bridge_is_seen_class_by_class() -> None:
     bridge = built_bridge("girder", 1)
     scan = scan_bridge(bridge, 1, replace(ScannerSettings(), angular_step=0.5, least_points=1))
