@@ -151,7 +151,8 @@ def seen_path(data: TrainingSet, settings: Settings, values: Sequence[float]) ->
     total = sum(float(_node_weights(graph).sum()) for graph in data.graphs)
     everything = range(len(data.graphs))
     return [
-        float(_all_right(data, _labels(model, data, everything, settings)).sum()) / total for model in models
+        float(_all_right(data, _labels(model, data, everything, settings)).sum()) / (total or 1.0)
+        for model in models
     ]
 
 
