@@ -108,10 +108,10 @@ def test_balanced_is_an_option_of_its_own():
 def test_what_compares_learners_searches_nothing():
     pytest.importorskip("cyclopts")
     from gapcut.cli.app import build_app
-    from gapcut.cli.options import PlainOptions
+    from gapcut.cli.options import LearningOptions
 
     plain = {**DEFAULTS, "n_jobs": -1}
-    assert PlainOptions().estimator(sample_graphs(2)).get_params() == plain
+    assert LearningOptions().estimator(sample_graphs(2)).get_params() == plain
     _, bound, _ = build_app().parse_args(["compare", "d.npz", "--gap", "0.5"])
     machine = bound.arguments["options"].estimator(sample_graphs(2))
     assert machine.get_params() == {**plain, "gap": 0.5}

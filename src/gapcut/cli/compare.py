@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Json, PlainOptions, Select, UnpackLimit, read_graphs
+from gapcut.cli.options import DataPath, Json, LearningOptions, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.show import emit
 from gapcut.cli.training import fit_to_the_end
@@ -28,7 +28,7 @@ from gapcut.parameters import Parameters, accepted
 from gapcut.report.comparison import comparison_figure
 from gapcut.report.figures import save_figure
 
-_DEFAULTS = PlainOptions()
+_DEFAULTS = LearningOptions()
 _PAIR = ("learner", "oracle", "nonnegative")
 
 
@@ -43,7 +43,7 @@ def compare(
     figure: Path | None = None,
     select: Select = None,
     unpack_limit: UnpackLimit = None,
-    options: PlainOptions = _DEFAULTS,
+    options: LearningOptions = _DEFAULTS,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
@@ -74,7 +74,7 @@ def compare(
     return DONE
 
 
-def _check_options(options: PlainOptions) -> None:
+def _check_options(options: LearningOptions) -> None:
     for name in _PAIR:
         if getattr(options, name) != getattr(_DEFAULTS, name):
             raise ValueError(f"--{name} is part of a pair here: use --pairs, as in --pairs block/trws/signed")
@@ -85,7 +85,7 @@ def _methods(text: str | None) -> list[MethodName]:
     return [accepted(Parameters, "inference", part.strip()) for part in given]
 
 
-def _fitter(options: PlainOptions) -> Any:
+def _fitter(options: LearningOptions) -> Any:
     def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
         pair = {name: getattr(contender, name) for name in _PAIR}
         return fit_to_the_end(graphs, replace(options, **pair), task)

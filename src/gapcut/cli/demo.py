@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import Jobs, Json, PlainOptions
+from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
@@ -90,7 +90,7 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
 
     graphs = make_planted(_TRAIN + _TEST, seed=seed)
     training, test = graphs[:_TRAIN], graphs[_TRAIN:]
-    options = PlainOptions(n_jobs=jobs, random_state=seed)
+    options = LearningOptions(n_jobs=jobs, random_state=seed)
     start = time.monotonic()
     svm = fit_to_the_end(training, options, "training")
     seconds = time.monotonic() - start
@@ -112,7 +112,7 @@ def _without_edges(graphs: GraphSet) -> GraphSet:
     return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
 
 
-def _node_only(graphs: GraphSet, options: PlainOptions) -> Machine:
+def _node_only(graphs: GraphSet, options: LearningOptions) -> Machine:
     """The same learner on the node features alone."""
     return fit_to_the_end(_without_edges(graphs), options, "training without edges")
 

@@ -63,18 +63,13 @@ def _offered(options: type[LearningOptions]) -> type[LearningOptions]:
 
 @_offered
 class LearningOptions(Parameters):
-    """Options of training: the parameters of StructuredSVM. Those below differ in type or default: a command searches
-    what an estimator is told (docs/decisions/0022-the-command-searches.md).
-    """
+    """Options of training: the parameters of StructuredSVM. Those below differ in type or default."""
 
-    C: Annotated[Positive | Literal["cv"], option("C")] = "cv"
-    oracle: Annotated[OracleName, option("oracle")] = "auto"
-    node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "auto"
     standardize: Annotated[bool, option("standardize")] = True
     classes: Annotated[
         str | None, Parameter(help="All labels, separated by commas; default: those in DATA.")
     ] = None
-    base: Annotated[Literal["trees", "auto"] | None, option("base")] = "auto"
+    base: Annotated[Literal["trees", "auto"] | None, option("base")] = None
     nonnegative: Annotated[SignRule, option("nonnegative")] = "auto"
     n_jobs: Jobs = -1
     random_state: Seed = 0
@@ -97,13 +92,13 @@ class LearningOptions(Parameters):
 
 @Parameter(name="*")
 @dataclass(eq=False, repr=False)
-class PlainOptions(LearningOptions):
-    """The same with the defaults of StructuredSVM, which searches nothing: for what compares learners."""
+class SearchOptions(LearningOptions):
+    """The same, but what is not named is searched (docs/decisions/0022-the-command-searches.md)."""
 
-    C: Annotated[Positive | Literal["cv"], option("C")] = 1.0
-    oracle: Annotated[OracleName, option("oracle")] = "cut"
-    node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "none"
-    base: Annotated[Literal["trees", "auto"] | None, option("base")] = None
+    C: Annotated[Positive | Literal["cv"], option("C")] = "cv"
+    oracle: Annotated[OracleName, option("oracle")] = "auto"
+    node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "auto"
+    base: Annotated[Literal["trees", "auto"] | None, option("base")] = "auto"
 
 
 def parse_labels(text: str, graphs: GraphSet) -> list[Any]:

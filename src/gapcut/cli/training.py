@@ -17,6 +17,7 @@ from gapcut.cli.options import (
     Flag,
     Json,
     LearningOptions,
+    SearchOptions,
     Select,
     UnpackLimit,
     read_graphs,
@@ -38,7 +39,7 @@ from gapcut.engines import peak_memory_mb
 from gapcut.machine import Machine, Proof
 from gapcut.typing import AnyArray
 
-_DEFAULTS = LearningOptions()
+_DEFAULTS = SearchOptions()
 
 
 def train(
@@ -48,7 +49,7 @@ def train(
     out: Path,
     select: Select = None,
     unpack_limit: UnpackLimit = None,
-    options: LearningOptions = _DEFAULTS,
+    options: SearchOptions = _DEFAULTS,
     certified: Certified = False,
     proof: Path | None = None,
     resume: Flag = False,

@@ -11,7 +11,16 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
-from gapcut.cli.options import Certified, DataPath, Json, LearningOptions, Select, UnpackLimit, read_graphs
+from gapcut.cli.options import (
+    Certified,
+    DataPath,
+    Json,
+    LearningOptions,
+    SearchOptions,
+    Select,
+    UnpackLimit,
+    read_graphs,
+)
 from gapcut.cli.show import emit, percent, table
 from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
@@ -19,7 +28,7 @@ from gapcut.machine import label_set
 from gapcut.metrics import score_graphs
 from gapcut.typing import IntArray
 
-_DEFAULTS = LearningOptions()
+_DEFAULTS = SearchOptions()
 Asked = float | Literal["cv"]
 """A value of C."""
 Folds = Annotated[int, Parameter(help="Number of folds, graphs shuffled by --seed.")]
@@ -39,7 +48,7 @@ def cv(
     path: str | None = None,
     select: Select = None,
     unpack_limit: UnpackLimit = None,
-    options: LearningOptions = _DEFAULTS,
+    options: SearchOptions = _DEFAULTS,
     certified: Certified = False,
     as_json: Json = False,
 ) -> int:
