@@ -23,8 +23,7 @@ import numpy as np
 
 from gapcut import Energy, solve
 from gapcut.engines import describe_machine
-from gapcut.inference.external import run_child
-from gapcut.inference.methods.exact import last_printed
+from gapcut.inference.methods.exact import last_printed, run_toulbar2
 from gapcut.inference.shifted import integers, shifted
 from gapcut.typing import IntArray
 
@@ -121,17 +120,7 @@ def toulbar2(energy: Energy, limit: float) -> tuple[float, bool]:
     if terms is None:
         return math.inf, True
     costs = integers(terms)
-    factor_at, member, _, _ = energy.factor_arrays()
-    payload = {
-        "labels": energy.n_labels,
-        "factor_at": factor_at,
-        "member": member,
-        "at": costs.at,
-        "costs": costs.entries,
-        "top": costs.top,
-        "backtracks": None,
-    }
-    ended = run_child("toulbar", payload, limit)
+    ended = run_toulbar2(energy, costs, costs.top, None, limit)
     labels = last_printed(ended.printed, energy) if ended.answer is None else ended.answer["labels"]
     return (math.inf if labels is None else energy.energy(np.asarray(labels))), ended.answer is not None
 

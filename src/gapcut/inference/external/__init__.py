@@ -4,6 +4,6 @@
 child starts fast.
 """
 
-from gapcut.inference.external.child import SolverDied, run_child
+from gapcut.inference.external.child import Ended, SolverDied, run_child
 
-__all__ = ["SolverDied", "run_child"]
+__all__ = ["Ended", "SolverDied", "run_child"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
-from gapcut.inference.external import run_child
+from gapcut.inference.external import Ended, run_child
 from gapcut.inference.methods.parts import Known, solve_parts
 from gapcut.inference.packing import lower_sum
-from gapcut.inference.shifted import integers, shifted
+from gapcut.inference.shifted import Integers, integers, shifted
 from gapcut.inference.solution import Found
 from gapcut.typing import IntArray
 
@@ -43,17 +43,7 @@ def toulbar2(
         return known.better(energy, None, np.inf), False
     costs = integers(terms)
     top = min(costs.top, costs.cost(known.labels, energy)) if known.value < np.inf else costs.top
-    factor_at, member, _, _ = energy.factor_arrays()
-    payload = {
-        "labels": energy.n_labels,
-        "factor_at": factor_at,
-        "member": member,
-        "at": costs.at,
-        "costs": costs.entries,
-        "top": top,
-        "backtracks": backtracks,
-    }
-    ended = run_child("toulbar", payload, clock.left)
+    ended = run_toulbar2(energy, costs, top, backtracks, clock.left)
     if ended.answer is None:
         return known.better(energy, last_printed(ended.printed, energy), -np.inf), True
     found = ended.answer["labels"]
@@ -64,6 +54,23 @@ def toulbar2(
         return known.better(energy, None, np.inf), False
     least = top if labels is None else costs.cost(labels, energy)
     return known.better(energy, labels, lower_sum([terms.offset, least / costs.scale])), False
+
+
+def run_toulbar2(
+    energy: Energy, costs: Integers, top: int, backtracks: int | None, seconds: float | None
+) -> Ended:
+    """toulbar2 in a process of its own on these costs, for labelings that cost less than ``top``."""
+    factor_at, member, _, _ = energy.factor_arrays()
+    payload = {
+        "labels": energy.n_labels,
+        "factor_at": factor_at,
+        "member": member,
+        "at": costs.at,
+        "costs": costs.entries,
+        "top": top,
+        "backtracks": backtracks,
+    }
+    return run_child("toulbar", payload, seconds)
 
 
 def last_printed(printed: bytes, energy: Energy) -> IntArray | None:
