@@ -230,19 +230,19 @@ def main(arguments):
         files = [np.load(io.BytesIO(each), allow_pickle=False) for each in data]
         need(all(len({*x.files}) == len(x.files) for x in files), "a file has two arrays of one name")
         proof, graphs = map(dict, files)
-        p, (lower, upper) = Problem(proof, graphs), verify(proof, graphs)
-        need(hashlib.sha256(data[1]).hexdigest() == p.said["graphs_sha256"], "it is about other graphs")
+        said, low, high = json.loads(str(proof["header"])), proof["lower"], proof["upper"]
+        need(hashlib.sha256(data[1]).hexdigest() == said["graphs_sha256"], "it is about other graphs")
+        lower, upper = verify(proof, graphs)
         notes = [__import__("compare_raw").report(proof, graphs, arguments[3])] if arguments[2:] else []
     except Exception as error:  # nothing is shown, and what is wrong is not printed as the files have it
         print(f"REFUSED: {error!a}")
         return 1
-    print(f"{p.said['problem']}, C = {p.said['C']}, rho = {p.said['loss_scale']}", end=", ")
-    print(f"{p.K} labels, class weights", *proof["class_weight"], end="; box: finite lower and upper ends ")
-    print(*np.isfinite([p.low, p.high]).sum(axis=1), "least width", min(p.high - p.low, default=0))
-    print(f"lower end: exactly {lower}\nupper end: exactly {upper}")
-    print(
-        f"VERIFIED: {decimal(lower, 0)} <= optimum <= these weights <= {decimal(upper, 1)}", *notes, sep="\n"
-    )
+    print(f"{said['problem']}, C = {said['C']}, rho = {said['loss_scale']}", end=", ")
+    print(f"{len(proof['unary'])} labels, class weights", *proof["class_weight"], end="; box: ")
+    print("finite lower and upper ends", *np.isfinite([low, high]).sum(axis=1), end=", least width ")
+    print(min(high - low, default=0), f"lower end: exactly {lower}", f"upper end: exactly {upper}", sep="\n")
+    ends = decimal(lower, up=False), decimal(upper, up=True)
+    print("VERIFIED: {} <= optimum <= these weights <= {}".format(*ends), *notes, sep="\n")
     return 0
 
 
