@@ -12,6 +12,7 @@ template <class V>
 GAPCUT_INLINE V positive(V x) {
     return max(x, V::fill(0.0F));
 }
+constexpr std::int64_t kFloatsALine = 16;
 constexpr std::int64_t kAhead = 16;  // edges between prefetching a row and reading it
 
 template <class T>
@@ -248,6 +249,7 @@ void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const
     constexpr auto size = Floats::size;
     const float *x0 = rows, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     const float* const nodes[4] = {x0, x1, x2, x3};
+    for (std::int64_t d = 4 * stride; d < 8 * stride; d += kFloatsALine) prefetch_line(rows + d);  // of the next four
     std::int64_t k = 0;
     for (; k + 2 * size <= width; k += 2 * size) {
         float* const to[4] = {out + k, out + width + k, out + 2 * width + k, out + 3 * width + k};

@@ -11,9 +11,9 @@ inline double entries_a_row(const RowMatrix& x) {
     return x.rows() == 0 ? 0.0 : static_cast<double>(x.values().size()) / static_cast<double>(x.rows());
 }
 
-// Rows of `width` floats that stay in the cache while several weighted sums of them are made.
+// Rows of `width` floats that stay in the first cache while several weighted sums of them are made.
 inline std::int64_t rows_at_once(std::int64_t width) {
-    return std::max<std::int64_t>(32, (1 << 14) / std::max<std::int64_t>(1, width));
+    return std::max<std::int64_t>(32, (1 << 12) / std::max<std::int64_t>(1, width));
 }
 
 }  // namespace gapcut
