@@ -38,7 +38,6 @@ KERNELS = (
     "message_step",
     "table_step",
     "simplex_step",
-    "sums_of_four",
     "add_listed_rows",
 )
 TARGETS = ("baseline", "v3")

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "gapcut/oracle/slack_bound.hpp"
-#include "products.hpp"
 #include "quad.hpp"
 #include "table.hpp"
 
@@ -87,6 +86,26 @@ GAPCUT_INLINE void weighted_sums(std::int64_t n, std::int64_t width, const float
     };
     add(sum, a0, a1, a2, a3);
     if constexpr (blocks == 2) add(sum + Floats::size, b0, b1, b2, b3);
+}
+
+// out[j][i] = sum_d factor[j][d] row[d * stride + i] for four j, i over two registers.
+GAPCUT_INLINE void sum_four(std::int64_t dims, const float* const factor[4], const float* row, std::int64_t stride,
+                            float* const out[4]) {
+    constexpr auto size = Floats::size;
+    const float *x0 = factor[0], *x1 = factor[1], *x2 = factor[2], *x3 = factor[3];
+    const Floats zero = Floats::fill(0.0F);
+    Floats a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+    for (std::int64_t d = 0; d < dims; ++d, row += stride) {
+        const Floats a = Floats::load(row), b = Floats::load(row + size);
+        const Floats f0 = Floats::fill(x0[d]), f1 = Floats::fill(x1[d]);
+        const Floats f2 = Floats::fill(x2[d]), f3 = Floats::fill(x3[d]);
+        a0 = multiply_add(f0, a, a0), b0 = multiply_add(f0, b, b0);
+        a1 = multiply_add(f1, a, a1), b1 = multiply_add(f1, b, b1);
+        a2 = multiply_add(f2, a, a2), b2 = multiply_add(f2, b, b2);
+        a3 = multiply_add(f3, a, a3), b3 = multiply_add(f3, b, b3);
+    }
+    a0.store(out[0]), b0.store(out[0] + size), a1.store(out[1]), b1.store(out[1] + size);
+    a2.store(out[2]), b2.store(out[2] + size), a3.store(out[3]), b3.store(out[3] + size);
 }
 
 }  // namespace
@@ -253,7 +272,7 @@ void scores_of(std::int64_t dims, std::int64_t width, std::int64_t stride, const
     std::int64_t k = 0;
     for (; k + 2 * size <= width; k += 2 * size) {
         float* const to[4] = {out + k, out + width + k, out + 2 * width + k, out + 3 * width + k};
-        sum_four<0>(dims, nodes, by_feature + k, width, to);
+        sum_four(dims, nodes, by_feature + k, width, to);
     }
     for (; k < width; k += size) {
         const Floats zero = Floats::fill(0.0F);

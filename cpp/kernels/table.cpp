@@ -40,7 +40,6 @@ const Kernels kKernels{
     .message_step = {message_step<false>, message_step<true>},
     .table_step = table_step,
     .simplex_step = simplex_step,
-    .sums_of_four = sums_of_four,
     .add_listed_rows = add_listed_rows,
     .sum_arcs = {sum_arcs<false>, sum_arcs<true>},
     .add_slope = {add_slope<false>, add_slope<true>},

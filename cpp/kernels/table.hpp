@@ -49,8 +49,6 @@ float table_step(std::int64_t n, float sigma, float rho, const float* gain, cons
                  const float* out_head, float* m);
 float simplex_step(std::int64_t n, std::int64_t labels, float rho, const float* sigma, const float* score,
                    std::int64_t score_stride, float* z, float* z_step, std::int64_t stride);
-void sums_of_four(std::int64_t n, std::int64_t dims, const float* const weight[4], const float* columns,
-                  std::int64_t stride, float* out, std::int64_t out_stride);
 void add_listed_rows(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
                      const float* rows, float* sum);
 template <bool Up>

@@ -1,10 +1,7 @@
-#include "products.hpp"
 #include "table.hpp"
 
 namespace gapcut::GAPCUT_TARGET {
 namespace {
-
-constexpr std::int64_t kAhead = 64;  // values between prefetching a column and reading it
 
 // `blocks` registers of one weighted sum over the rows listed.
 template <int blocks>
@@ -121,27 +118,6 @@ float simplex_step(std::int64_t n, std::int64_t labels, float rho, const float* 
     for (; i + Floats::size <= n; i += Floats::size) step(i, change);
     for (; i < n; ++i) step(i, change1);
     return sum_of(change) + change1.v;
-}
-
-// Two registers of four sums stay while the columns pass.
-void sums_of_four(std::int64_t n, std::int64_t dims, const float* const weight[4], const float* columns,
-                  std::int64_t stride, float* out, std::int64_t out_stride) {
-    const float *w0 = weight[0], *w1 = weight[1], *w2 = weight[2], *w3 = weight[3];
-    float *o0 = out, *o1 = o0 + out_stride, *o2 = o1 + out_stride, *o3 = o2 + out_stride;
-    constexpr auto size = Floats::size;
-    std::int64_t i = 0;
-    for (; i + 2 * size <= n; i += 2 * size) {
-        float* const to[4] = {o0 + i, o1 + i, o2 + i, o3 + i};
-        sum_four<kAhead>(dims, weight, columns + i, stride, to);
-    }
-    for (; i < n; ++i) {
-        float s0 = 0.0F, s1 = 0.0F, s2 = 0.0F, s3 = 0.0F;
-        for (std::int64_t d = 0; d < dims; ++d) {
-            const float x = columns[d * stride + i];
-            s0 += w0[d] * x, s1 += w1[d] * x, s2 += w2[d] * x, s3 += w3[d] * x;
-        }
-        o0[i] = s0, o1[i] = s1, o2[i] = s2, o3[i] = s3;
-    }
 }
 
 void add_listed_rows(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,

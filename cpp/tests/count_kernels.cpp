@@ -59,7 +59,6 @@ int main(int argc, char** argv) {
              kept += k.simplex_step(n, labels, 1.8F, sigma.data(), scores.data(), n + 16, lists.data(), ahead.data(),
                                     n + 16);
          }},
-        {"sums_of_four", [&] { k.sums_of_four(n, 20, four, rows.data(), n + 16, lists.data(), n + 16); }},
         {"add_listed_rows",
          [&] { k.add_listed_rows(n / 8, at.data(), weights.data(), width, rows.data(), sums.data()); }},
         {"max_plus", [&] { k.max_plus(labels, n, b.data(), many.data(), a.data()); }},

@@ -123,25 +123,6 @@ GAPCUT_TEST(labels_go_to_the_nearest_point_of_the_simplex) {
     });
 }
 
-GAPCUT_TEST(sums_of_four_pairs_share_columns) {
-    on_every_target([](std::mt19937& random, std::int64_t n) {
-        for (const std::int64_t dims : {0, 1, 7}) {
-            const auto stride = n + 2;
-            const auto columns = numbers(random, std::max<std::int64_t>(1, dims) * stride);
-            const auto weights = numbers(random, 4 * dims + 4);
-            const float* const four[4] = {weights.data(), weights.data() + dims, weights.data() + 2 * dims,
-                                          weights.data() + 3 * dims};
-            List out(static_cast<std::size_t>(4 * stride)), out_ = out;
-            for (std::int64_t j = 0; j < 4; ++j)
-                for (std::int64_t i = 0; i < n; ++i)
-                    for (std::int64_t d = 0; d < dims; ++d)
-                        out_[j * stride + i] += four[j][d] * columns[d * stride + i];
-            kernels().sums_of_four(n, dims, four, columns.data(), stride, out.data(), stride);
-            CHECK(near(out, out_));
-        }
-    });
-}
-
 GAPCUT_TEST(listed_rows_add_up) {
     on_every_target([](std::mt19937& random, std::int64_t n) {
         for (const std::int64_t registers : {1, 2, 3, 5, 6}) {

@@ -128,10 +128,6 @@ struct Kernels {
     // off. Lists by label, `score_stride` and `stride` apart.
     float (*simplex_step)(std::int64_t n, std::int64_t labels, float rho, const float* sigma, const float* score,
                           std::int64_t score_stride, float* z, float* z_step, std::int64_t stride);
-    // Four weighted sums of the same columns: out[j * out_stride + i] = sum_d weight[j][d] columns[d * stride + i], j <
-    // 4
-    void (*sums_of_four)(std::int64_t n, std::int64_t dims, const float* const weight[4], const float* columns,
-                         std::int64_t stride, float* out, std::int64_t out_stride);
     // sum += sum_i weight[at[i]] rows[at[i], :], rows of `width`, a multiple of `floats`
     void (*add_listed_rows)(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
                             const float* rows, float* sum);

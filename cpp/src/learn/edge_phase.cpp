@@ -24,7 +24,7 @@ EdgePhase::EdgePhase(const Problem& p) : problem_(p), pairs_(p.edges) {
     side_by_side_ = p.edges.sparse() && De <= kMostColumns && density >= kLeastDensity;
     by_entry_ = p.edges.sparse() && !side_by_side_;
     if (!p.edges.sparse()) {
-        rows_.assign(static_cast<std::size_t>(M * width_), 0.0F);
+        rows_.assign(static_cast<std::size_t>((M + 3) * width_), 0.0F);  // scores_of reads four at a time
         columns_.resize(static_cast<std::size_t>(M * De));
         for (std::int64_t e = 0; e < M; ++e)
             for (std::int64_t d = 0; d < De; ++d) {

@@ -33,7 +33,7 @@ class EdgePhase {
     const std::vector<std::int32_t>& active_pairs() const { return active_list_; }
 
     // Sets the weights that gain B is made of: (K * K, De), only active pairs are read.
-    void set_weights(std::span<const double> weights);
+    virtual void set_weights(std::span<const double> weights);
 
     // Steps all active arcs of one shard; leaves 2t - d at its nodes (node_sums) and the gradient of the new m.
     virtual void step(std::int64_t shard, ArcSteps steps, std::span<const float> z) = 0;

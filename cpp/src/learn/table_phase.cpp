@@ -1,6 +1,7 @@
 #include "table_phase.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace gapcut {
 namespace {
@@ -8,6 +9,8 @@ namespace {
 constexpr std::int64_t kEntries = 24'000;   // of tables and gains in one chunk, each
 constexpr std::int64_t kFeatures = 30'000;  // of its edges
 constexpr std::int64_t kShortRow = 4;
+constexpr std::int64_t kFewColumns = 8;  // of features, whose sums are made column by column
+constexpr std::int64_t kRows = 16;       // of edges at a time
 
 }  // namespace
 
@@ -81,24 +84,29 @@ void TablePhase::step(std::int64_t shard, ArcSteps steps, std::span<const float>
     });
 }
 
-// Weights of any sign are seldom zero: four pairs share the features they read.
+// Weights of any sign are seldom zero: pairs then stand side by side, and the rows that make their gains are still in
+// the cache when they make the gradient.
+void TablePhase::set_weights(std::span<const double> weights) {
+    EdgePhase::set_weights(weights);
+    beside_.clear();
+    const auto De = problem_.edge_dim(), slots = std::ssize(active_list_);
+    if (problem_.edges.sparse() || De < kFewColumns || 2 * std::ssize(values_) < slots * De) return;
+    const auto width = SparsePairs::padded(slots);
+    beside_.assign(static_cast<std::size_t>(De * width), 0.0F);
+    for (const Entry& entry : by_pair_) beside_[entry.feature * width + entry.slot] = entry.weight;
+}
+
 void TablePhase::table_gains(Shard& s, std::int64_t begin, std::int64_t n, const Features& features) const {
-    if (problem_.edges.sparse()) return gains(s, begin, n, features);
-    const auto De = problem_.edge_dim(), slots = static_cast<std::int64_t>(std::ssize(active_list_));
-    const auto count = [&](std::int64_t slot) { return first_of_pair_[slot + 1] - first_of_pair_[slot]; };
-    for (std::int64_t slot = 0; slot < slots;) {
-        const bool dense = slot + 4 <= slots && count(slot) == De && count(slot + 1) == De && count(slot + 2) == De &&
-                           count(slot + 3) == De;
-        const auto at = first_of_pair_[slot];
-        float* out = s.gain.data() + slot * kStride;
-        const float* w = values_.data() + at;
-        if (dense) {
-            const float* const four[4] = {w, w + De, w + 2 * De, w + 3 * De};
-            kernels().sums_of_four(n, De, four, features.columns, features.stride, out, kStride);
-        } else {
-            kernels().sum_columns(n, count(slot), features_.data() + at, w, features.columns, features.stride, out);
-        }
-        slot += dense ? 4 : 1;
+    if (beside_.empty()) return gains(s, begin, n, features);
+    const auto De = problem_.edge_dim(), width = std::ssize(beside_) / De;
+    std::fill_n(s.gain.begin(), width * kStride, 0.0F);
+    s.weighted.resize(static_cast<std::size_t>(kRows * width));
+    for (std::int64_t i = 0; i < n; i += kRows) {
+        const auto count = std::min(kRows, n - i);
+        for (std::int64_t j = 0; j < count; j += 4)
+            kernels().scores_of(De, width, width_, features.rows + (i + j) * width_, beside_.data(),
+                                s.weighted.data() + j * width);
+        kernels().add_transposed(count, width, s.weighted.data(), s.gain.data() + i, kStride);
     }
 }
 
@@ -112,9 +120,14 @@ void TablePhase::add_gradient(Shard& s, std::int64_t begin, std::int64_t n, cons
     for (std::int64_t slot = 0; slot < std::ssize(active_list_); ++slot) {
         const float* m = m_[active_list_[slot]].data() + begin;
         std::int64_t count = 0;
-        for (std::int64_t i = 0; i < n; ++i) {
-            at[count] = static_cast<std::int32_t>(i);
-            count += m[i] != 0.0F;
+        for (std::int64_t first = 0; first < n; first += kRows) {
+            const auto last = std::min(n, first + kRows);
+            std::uint32_t any = 0;
+            for (auto i = first; i < last; ++i) any |= std::bit_cast<std::uint32_t>(m[i]);
+            for (auto i = first; any != 0 && i < last; ++i) {
+                at[count] = static_cast<std::int32_t>(i);
+                count += m[i] != 0.0F;
+            }
         }
         if (count == 0) continue;
         s.weighted.assign(static_cast<std::size_t>(4 * width_), 0.0F);

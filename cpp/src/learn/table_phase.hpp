@@ -22,6 +22,7 @@ class TablePhase final : public EdgePhase {
     bool needed(std::int32_t) const override { return true; }
     double crowding(int) const override { return 1.0; }
     void set_damping(double damping) override { damping_ = static_cast<float>(damping); }
+    void set_weights(std::span<const double> weights) override;
     void step(std::int64_t shard, ArcSteps steps, std::span<const float> z) override;
     void compute_inactive_gradient(std::int64_t shard, std::span<const float> z) override;
     std::size_t saved_size(std::size_t pairs) const override;
@@ -45,6 +46,7 @@ class TablePhase final : public EdgePhase {
     std::vector<std::vector<float>> d_tail_, d_head_;  // (M,) of each label
     std::vector<std::int64_t> in_row_, in_column_;     // pairs in use
     std::vector<std::vector<float>> sums_, out_;       // of a shard: rows, then columns, by label
+    std::vector<float> beside_;                        // (De, pairs in use, padded) weights; empty where many are 0
 };
 
 }  // namespace gapcut

@@ -46,8 +46,8 @@ class CertificateSchedule:
     The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
     waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
     ``repair_excess`` what the last repair cost over what was expected of it, ``factor`` the multiple of the weights at
-    which the upper end last got better; ``gaps`` the (iteration, absolute gap) of
-    all certificates so far, ``target`` the absolute gap wanted at the last.
+    which the upper end last got better, to be tried again from the iteration ``longer_due``; ``gaps`` the
+    (iteration, absolute gap) of all certificates so far, ``target`` the absolute gap wanted at the last.
     """
 
     start: int = 0
@@ -58,6 +58,7 @@ class CertificateSchedule:
     repair_due: int = FIRST_REPAIR
     repair_excess: float = 1.0
     factor: float = FIRST_FACTOR
+    longer_due: int = 0
     gaps: list[tuple[int, float]] = field(default_factory=list)
     target: float = 0.0
 

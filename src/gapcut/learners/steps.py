@@ -29,7 +29,8 @@ CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
 
 LENGTHS, WORTH = 3, 0.2
-"""Multiples of the weights that a certificate may try, each where it promises so much of the gap."""
+"""Multiples of the weights that a certificate may try, each where it promises so much of the gap. Where all together
+do not bring a tenth of it, the next are tried after twice as many iterations."""
 
 STEP_SIZES = (
     "theta",
@@ -242,11 +243,15 @@ class Steps:
     def _lengthen(self, session: Session, weights: FloatArray, found: OraclePlanes) -> None:
         """The upper end at a multiple of the weights, while the planes found promise a good part of the gap."""
         ray, bounds = Ray(self.problem, weights), session.bounds
+        now = self.state.iterations - self.schedule.start
+        if now < self.schedule.longer_due:
+            return
         ray.add(found)
+        upper, gap = bounds.upper, bounds.gap
         for tries in range(LENGTHS):
             factor, least = ray.best()
             if session.target_met or bounds.upper - least < WORTH * bounds.gap:
-                return
+                break
             if tries == 0:  # from the other side of the optimum: planes of this one are soon behind others
                 factor = max(factor, self.schedule.factor)
             before = bounds.upper
@@ -255,6 +260,7 @@ class Steps:
             if bounds.upper < before:
                 self.schedule.factor = factor
             ray.add(longer)
+            self.schedule.longer_due = now if upper - bounds.upper > 0.1 * gap else 2 * now
 
     def prove_lower(self, session: Session, labels: RelaxedLabels) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
