@@ -360,8 +360,8 @@ def test_what_cannot_be_learned_from_is_refused():
 
 
 def test_labels_are_matched_by_name():
-    cloud = PointCloud(np.eye(4, 3), labels=[7, 1, 3, -1], label_names={7: "wall", 1: "sea", 3: "sky"})
-    truth, more = renumber_labels(cloud, {1: "wall", 3: "pole"})
+    old = {7: "wall", 1: "sea", 3: "sky"}
+    truth, more = renumber_labels(np.array([7, 1, 3, -1]), old, {1: "wall", 3: "pole"})
     assert truth[0] == 1
     assert truth[3] == -1
     assert more == {int(truth[1]): "sea", int(truth[2]): "sky"}

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import App
@@ -56,6 +56,7 @@ def train_command(
     trees: int = 60,
     time_limit: float | None = None,
     seed: int = 0,
+    columns: str | None = None,
     jobs: Jobs = -1,
     certified: Certified = False,
     force: Force = False,
@@ -70,6 +71,7 @@ def train_command(
     :param trees: Trees of the random forest.
     :param time_limit: Seconds of learning, after the forest.
     :param seed: Seed of everything random.
+    :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
     """
     from sklearn.exceptions import ConvergenceWarning
 
@@ -88,7 +90,11 @@ def train_command(
         n_jobs=thread_count(jobs),
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
-        clouds = [read_cloud(path, need_labels=True, invalid="drop") for path in scan_files(folder)]
+        files, skipped = scan_files(folder)
+        clouds = [
+            read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
+            for path in files
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
             trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
@@ -96,6 +102,7 @@ def train_command(
         trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, trained.model.save)
     document = _training_document(trained, len(clouds), out, time.monotonic() - start)
+    document["skipped"] = skipped
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
@@ -110,12 +117,13 @@ def label(
     model: Path,
     out: Path,
     time_limit: float = 300.0,
-    invalid: str = "error",
+    invalid: Literal["error", "drop"] = "error",
+    columns: str | None = None,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Label every point of a scan: label, confidence and segment, in the order of the points.
+    """Label every point of a scan: label, confidence and segment are added to what the file holds.
 
     A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json).
 
@@ -123,81 +131,118 @@ def label(
     :param model: Model file made by gapcut scenes train.
     :param out: Labelled scan to write; where SCAN is a folder, a folder.
     :param time_limit: Seconds of inference a scan; the best labels then count.
-    :param invalid: Points that are not finite: error, or drop them.
+    :param invalid: Points whose places are not finite: error, or drop them.
+    :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
     """
     from gapcut.scenes.labelling import SceneModel
 
-    pairs = _outputs(scan, out)
+    pairs, skipped = _outputs(scan, out)
     for _, target in pairs:
         summary = summary_path(target)
         check_outputs({target: LABELLED_SCAN, summary: kind_of_ending(summary)}, [scan, model], force)
     scene_model = SceneModel.load(model)
-    documents = []
+    documents: list[dict[str, Any]] = []
+    failed: list[dict[str, str]] = []
     for source, target in pairs:
+        names = _names_for(source, scan, columns)
         with working(f"{source.name}: reading ...") as status:
-            documents.append(
-                _label_one(scene_model, source, target, time_limit, invalid, thread_count(jobs), status)
-            )
-    document = documents[0] if scan.is_file() else {"scans": documents}
-    emit(document, as_json, lambda console: _show_labels(console, documents))
+            try:
+                documents.append(
+                    _label_one(
+                        scene_model, source, target, time_limit, invalid, names, thread_count(jobs), status
+                    )
+                )
+            except (ValueError, OSError) as error:
+                if scan.is_file():
+                    raise
+                failed.append({"scan": str(source), "error": str(error)})
+    document = documents[0] if scan.is_file() else {"scans": documents, "failed": failed, "skipped": skipped}
+    emit(document, as_json, lambda console: _show_labels(console, documents, skipped))
+    if failed:
+        told = "; ".join(each["error"] for each in failed)
+        raise ValueError(f"{len(failed)} of {len(pairs)} scans could not be labelled: {told}")
     return DONE
 
 
 def _label_one(
-    model: SceneModel, source: Path, target: Path, limit: float, invalid: str, threads: int, say: Any
+    model: SceneModel,
+    source: Path,
+    target: Path,
+    limit: float,
+    invalid: Literal["error", "drop"],
+    columns: list[str] | None,
+    threads: int,
+    say: Any,
 ) -> dict[str, Any]:
-    from gapcut.scenes.clouds import read_cloud, write_cloud
+    from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
     from gapcut.scenes.labelling.scene import Stopwatch
 
     clock = Stopwatch()
     clock.begin("reading")
-    cloud = read_cloud(source, invalid=invalid)  # type: ignore[arg-type]
+    cloud = read_cloud(source, invalid=invalid, columns=columns)
+    check_labelled(target, source, cloud)
     clock.begin(None)
     found = model.label(cloud, threads, limit, lambda step: say(f"{source.name}: {step}"))
     say(f"{source.name}: writing ...")
     clock.begin("writing")
     labelled = found.on(cloud, model.names)
-    write_result(target, lambda path: write_cloud(path, labelled))
+    write_result(
+        target, lambda path: write_labelled(path, source, labelled, invalid=invalid, columns=columns)
+    )
     clock.begin(None)
     document = _label_document(model, source, target, found, labelled, clock)
     write_text(summary_path(target), json_text(document))
     return document
 
 
-def scan_files(folder: Path) -> list[Path]:
-    """The point clouds in a folder, by name, without notes (text that begins with prose); a file is itself. Raises
-    ValueError where there are none."""
+def scan_files(folder: Path) -> tuple[list[Path], list[str]]:
+    """The point clouds in a folder, by name, and the names of the files left out (other endings, notes); a file is
+    itself. Raises ValueError where there are none."""
     from gapcut.scenes.clouds import READABLE, clouds_in
 
     if folder.is_file():
-        return [folder]
+        return [folder], []
     if not folder.exists():
         raise FileNotFoundError(f"{folder}: no such file or folder")
-    found = clouds_in(folder)
+    found, others = clouds_in(folder)
     if not found:
         raise ValueError(f"{folder}: no point cloud in it (known endings: {' '.join(READABLE)})")
-    return found
+    return found, [path.name for path in others if not path.name.endswith(".labels.json")]
 
 
-def _outputs(scan: Path, out: Path) -> list[tuple[Path, Path]]:
+def _names_for(path: Path, scan: Path, columns: str | None) -> list[str] | None:
+    """What ``--columns`` says about a file: in a folder it is about the text files."""
+    from gapcut.scenes.clouds import is_text
+
+    names = None if columns is None else columns.replace(",", " ").split()
+    return names if is_text(path) or scan.is_file() else None
+
+
+def _outputs(scan: Path, out: Path) -> tuple[list[tuple[Path, Path]], list[str]]:
+    """Scans and where they go, and the files that are left out. A format that is not written becomes LAZ, with both
+    endings where a scan of the folder has that name."""
     from gapcut.scenes.clouds import WRITABLE
 
-    files = scan_files(scan)
+    files, skipped = scan_files(scan)
     if scan.is_dir():
         if out.is_file():
             raise ValueError(f"{out} is a file, but {scan} is a folder: name a folder with --out")
         out.mkdir(parents=True, exist_ok=True)
         if out.resolve() == scan.resolve():
             raise ValueError(f"--out {out} is the folder of the scans itself: name another one")
-        pairs = [(f, out / (f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz")) for f in files]
+        taken = {f.name.lower() for f in files}
+        pairs = []
+        for f in files:
+            name = f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz"
+            pairs.append((f, out / (f"{f.name}.laz" if name != f.name and name.lower() in taken else name)))
         if len({target for _, target in pairs}) < len(pairs):
             raise ValueError(f"{scan}: two scans would be written to one name: rename one")
-        return pairs
+        return pairs, skipped
     if out.suffix.lower() not in WRITABLE:
         raise ValueError(f"--out {out}: labelled scans are written as {' '.join(WRITABLE)}")
     if out.exists() and out.resolve() == scan.resolve():
         raise ValueError(f"--out {out} is the scan itself: name another file")
-    return [(scan, out)]
+    return [(scan, out)], skipped
 
 
 def _channels(text: str | None) -> tuple[str, ...] | None:
@@ -231,6 +276,7 @@ def _show_training(console: Console, trained: TrainedScenes, document: dict[str,
         f"trained on    {document['scans']:,} scans, {document['points']:,} points, {document['segments']:,} "
         f"segments, {document['edges']:,} edges; {', '.join(document['classes'])}"
     )
+    _show_skipped(console, document["skipped"])
     used = ", ".join(document["channels"]) or "places alone"
     console.print(f"features      {used}, voxel {trained.model.settings.lengths['voxel']:.3g} m")
     console.print(f"certificate   {certificate_line(trained.model.learner.certificate_)}")
@@ -288,9 +334,15 @@ def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> tuple[float | Non
     return (float((truth == labelled.labels)[known].mean()) if known.any() else None), int(known.sum())
 
 
-def _show_labels(console: Console, documents: list[dict[str, Any]]) -> None:
+def _show_labels(console: Console, documents: list[dict[str, Any]], skipped: list[str]) -> None:
     for document in documents:
         _show_label(console, document)
+    _show_skipped(console, skipped)
+
+
+def _show_skipped(console: Console, skipped: list[str]) -> None:
+    if skipped:
+        console.print(f"left out    {', '.join(skipped)}: no point clouds")
 
 
 def _show_label(console: Console, document: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
-from gapcut.scenes.clouds.files import READABLE, WRITABLE, clouds_in, read_cloud, write_cloud
+from gapcut.scenes.clouds.files import READABLE, WRITABLE, clouds_in, is_text, read_cloud, write_cloud
+from gapcut.scenes.clouds.labelled import check_labelled, write_labelled
 from gapcut.scenes.clouds.superpoint import read_superpoint_cloud, read_superpoint_graph
 
 __all__ = [
@@ -12,9 +13,12 @@ __all__ = [
     "CloudError",
     "CloudFileError",
     "PointCloud",
+    "check_labelled",
     "clouds_in",
+    "is_text",
     "read_cloud",
     "read_superpoint_cloud",
     "read_superpoint_graph",
     "write_cloud",
+    "write_labelled",
 ]
