@@ -325,3 +325,23 @@ def test_a_source_that_changed_is_refused(tmp_path: Path) -> None:
         with pytest.raises(CloudFileError, match="holds 30 points now: it was changed while it was labelled"):
             write_labelled(tmp_path / f"b{ending}", source, labelled(surveyed(20)))
         assert not (tmp_path / f"b{ending}").exists()
+
+
+def test_what_is_true_of_the_source_alone_is_left_out_aloud(tmp_path: Path) -> None:
+    """Where waveforms lie in the file, and in which order a cloud-optimised one has its points."""
+    before = las_file(tmp_path / "a.las", 9)
+    before.header.global_encoding.waveform_data_packets_internal = True
+    before.header.start_of_waveform_data_packet_record = 10_000_000
+    before.evlrs.append(laspy.VLR("LASF_Spec", 65535, "waves", b"1234"))
+    before.evlrs.append(laspy.VLR("copc", 1000, "hierarchy", b"1234"))
+    before.vlrs.append(laspy.VLR("copc", 1, "info", b"1234"))
+    before.write(str(tmp_path / "b.las"))
+    ours = labelled(read_cloud(tmp_path / "a.las"))
+    with (
+        pytest.warns(UserWarning, match="the waveforms inside the file were not written"),
+        pytest.warns(UserWarning, match="no longer a cloud-optimised one"),
+    ):
+        write_labelled(tmp_path / "c.las", tmp_path / "b.las", ours)
+    after = laspy.read(tmp_path / "c.las")
+    assert [v.record_id for v in after.evlrs] == [4712]
+    assert not [v for v in after.vlrs if v.user_id == "copc"]

@@ -30,6 +30,7 @@ _LATE_RECORD = struct.Struct("<H16sHQ32s")
 """Reserved, user, number, length and description of a record before and after the points."""
 _MADE = (("LASF_Spec", 4), ("laszip encoded", 22204))
 _COPC = "copc"
+_WAVEFORMS = ("LASF_Spec", 65535)
 _HEADER_SIZE_AT = 94
 
 
@@ -46,6 +47,10 @@ def add(source: Path, file: IO[bytes], addition: Addition, compress: bool) -> No
         classes = np.maximum(label, 0) if are_standard(label, addition.label_names) else None
         header = old.copy()
         _restore_records(header, source)
+        if header.global_encoding.waveform_data_packets_internal:
+            header.global_encoding.waveform_data_packets_internal = False
+            header.start_of_waveform_data_packet_record = 0
+            warnings.warn(f"{source}: the waveforms inside the file were not written", stacklevel=2)
         described = _described(old)
         header.remove_extra_dims([name for name in placed.dropped if name in described])
         if (
@@ -139,7 +144,7 @@ def _late_records(header: Any, source: Path) -> Any:
     with source.open("rb") as file:
         file.seek(header.start_of_first_evlr)
         records = [_record(file, _LATE_RECORD) for _ in range(header.number_of_evlrs)]
-    return VLRList([record for record in records if record.user_id != _COPC])
+    return VLRList([r for r in records if r.user_id != _COPC and (r.user_id, r.record_id) != _WAVEFORMS])
 
 
 def _record(file: IO[bytes], form: struct.Struct) -> Any:
