@@ -327,6 +327,24 @@ def test_a_source_that_changed_is_refused(tmp_path: Path) -> None:
         assert not (tmp_path / f"b{ending}").exists()
 
 
+@pytest.mark.parametrize("size", [2, 5])
+def test_las_bytes_that_no_record_describes_and_no_date(tmp_path: Path, size: int) -> None:
+    header = laspy.LasHeader(version="1.2", point_format=1)
+    header.add_extra_dims([laspy.ExtraBytesParams("odd", f"{size}u1")])
+    las = laspy.LasData(header)
+    las.points = laspy.ScaleAwarePointRecord.zeros(9, header=header)
+    las.X, las["odd"] = np.arange(9), np.arange(9 * size).reshape(9, size)
+    las.write(str(tmp_path / "a.las"))
+    content = bytearray((tmp_path / "a.las").read_bytes().replace(b"LASF_Spec", b"NONE_Spec"))
+    content[90:94] = b"\0\0\0\0"
+    (tmp_path / "a.las").write_bytes(content)
+    write_labelled(tmp_path / "b.las", tmp_path / "a.las", labelled(read_cloud(tmp_path / "a.las")))
+    after = laspy.read(tmp_path / "b.las")
+    assert np.array_equal(after["ExtraBytes"], las["odd"])
+    assert after.header.creation_date is None
+    assert len(after) == 9
+
+
 def test_what_is_true_of_the_source_alone_is_left_out_aloud(tmp_path: Path) -> None:
     """Where waveforms lie in the file, and in which order a cloud-optimised one has its points."""
     before = las_file(tmp_path / "a.las", 9)

@@ -31,7 +31,7 @@ _LATE_RECORD = struct.Struct("<H16sHQ32s")
 _MADE = (("LASF_Spec", 4), ("laszip encoded", 22204))
 _COPC = "copc"
 _WAVEFORMS = ("LASF_Spec", 65535)
-_HEADER_SIZE_AT = 94
+_DATE_AT, _HEADER_SIZE_AT = 90, 94
 
 
 def add(source: Path, file: IO[bytes], addition: Addition, compress: bool) -> None:
@@ -76,6 +76,9 @@ def add(source: Path, file: IO[bytes], addition: Addition, compress: bool) -> No
             late = _late_records(old, source)
             if late:
                 writer.write_evlrs(late)
+        if old.creation_date is None:  # laspy writes today's
+            file.seek(_DATE_AT)
+            file.write(b"\0\0\0\0")
 
 
 def _longer(points: Any, header: Any, ours: Mapping[str, AnyArray]) -> Any:
