@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cloud_samples import surveyed
 
-from gapcut.scenes.clouds import CloudError, PointCloud
+from gapcut.scenes.clouds import ClassMap, CloudError, PointCloud
 from gapcut.scenes.clouds.names import Said, canonical
 
 
@@ -106,3 +106,17 @@ def test_names_travel_as_one_line_of_ascii() -> None:
     assert Said().to_json() == ""
     with pytest.raises(ValueError):
         Said.from_json("[1]")
+
+
+def test_classes_of_las_are_ours_by_number_or_by_name() -> None:
+    classes = ClassMap({"plants": (5, 3, 4), "house": (6,), "ground": (2,)})
+    xyz = np.eye(6, 3)
+    las = PointCloud(xyz, labels=[3, 5, 6, 2, 9, -1], label_names={5: "high vegetation", 9: "water"})
+    assert classes.ours(las).labels.tolist() == [0, 0, 1, 2, -1, -1]
+    own = PointCloud(
+        xyz, labels=[0, 1, 3, 3, 5, 5], label_names={0: "house", 1: "plants", 3: "sea", 5: "ground"}
+    )
+    assert classes.ours(own).labels.tolist() == [1, 0, -1, -1, 2, 2]
+    assert dict(classes.ours(own).label_names) == {0: "plants", 1: "house", 2: "ground"}
+    assert classes.las(np.array([0, -1, 7]), {0: "plants", 7: "ground"}).tolist() == [5, 0, 2]
+    assert classes.ours(PointCloud(xyz)).labels is None

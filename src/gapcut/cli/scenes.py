@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,13 +14,15 @@ from cyclopts import App
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, Jobs, Json, option
+from gapcut.cli.options import Certified, Flag, Jobs, Json, option
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
     MODEL,
+    SEGMENTS,
     Force,
     check_outputs,
     kind_of_ending,
+    segments_path,
     summary_path,
     write_result,
 )
@@ -36,7 +39,7 @@ from gapcut.engines import peak_memory_mb, thread_count
 from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
-    from gapcut.scenes.clouds import PointCloud
+    from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
     from gapcut.scenes.labelling.scene import Stopwatch
 
@@ -57,6 +60,7 @@ def train_command(
     time_limit: float | None = None,
     seed: int = 0,
     columns: str | None = None,
+    classes: Path | None = None,
     jobs: Jobs = -1,
     certified: Certified = False,
     force: Force = False,
@@ -72,13 +76,15 @@ def train_command(
     :param time_limit: Seconds of learning, after the forest.
     :param seed: Seed of everything random.
     :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
+    :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    from gapcut.scenes.clouds import read_cloud
+    from gapcut.scenes.clouds import ClassMap, read_cloud
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
 
-    check_outputs({out: MODEL}, [folder], force)
+    check_outputs({out: MODEL}, [folder, classes], force)
+    class_map = None if classes is None else ClassMap.read(classes)
     start = time.monotonic()
     options = TrainingOptions(
         n_trees=trees,
@@ -95,6 +101,7 @@ def train_command(
             read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
             for path in files
         ]
+        clouds = clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
             trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
@@ -119,6 +126,8 @@ def label(
     time_limit: float = 300.0,
     invalid: Literal["error", "drop"] = "error",
     columns: str | None = None,
+    classes: Path | None = None,
+    segments: Flag = False,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
@@ -133,25 +142,28 @@ def label(
     :param time_limit: Seconds of inference a scan; the best labels then count.
     :param invalid: Points whose places are not finite: error, or drop them.
     :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
+    :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
+    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
     """
+    from gapcut.scenes.clouds import ClassMap
     from gapcut.scenes.labelling import SceneModel
 
     pairs, skipped = _outputs(scan, out)
     for _, target in pairs:
-        summary = summary_path(target)
-        check_outputs({target: LABELLED_SCAN, summary: kind_of_ending(summary)}, [scan, model], force)
-    scene_model = SceneModel.load(model)
+        summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
+        writes = {target: LABELLED_SCAN, summary: kind_of_ending(summary), **listed}
+        check_outputs(writes, [scan, model, classes], force)
+    scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
+    if class_map is not None and classes is not None:
+        class_map.check(scene_model.names, classes)
+    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, thread_count(jobs))
     documents: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     for source, target in pairs:
         names = _names_for(source, scan, columns)
         with working(f"{source.name}: reading ...") as status:
             try:
-                documents.append(
-                    _label_one(
-                        scene_model, source, target, time_limit, invalid, names, thread_count(jobs), status
-                    )
-                )
+                documents.append(labelling.run(source, target, names, status))
             except (ValueError, OSError) as error:
                 if scan.is_file():
                     raise
@@ -164,35 +176,44 @@ def label(
     return DONE
 
 
-def _label_one(
-    model: SceneModel,
-    source: Path,
-    target: Path,
-    limit: float,
-    invalid: Literal["error", "drop"],
-    columns: list[str] | None,
-    threads: int,
-    say: Any,
-) -> dict[str, Any]:
-    from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
-    from gapcut.scenes.labelling.scene import Stopwatch
+@dataclass(frozen=True)
+class _Labelling:
+    """What all scans of a command have in common."""
 
-    clock = Stopwatch()
-    clock.begin("reading")
-    cloud = read_cloud(source, invalid=invalid, columns=columns)
-    check_labelled(target, source, cloud)
-    clock.begin(None)
-    found = model.label(cloud, threads, limit, lambda step: say(f"{source.name}: {step}"))
-    say(f"{source.name}: writing ...")
-    clock.begin("writing")
-    labelled = found.on(cloud, model.names)
-    write_result(
-        target, lambda path: write_labelled(path, source, labelled, invalid=invalid, columns=columns)
-    )
-    clock.begin(None)
-    document = _label_document(model, source, target, found, labelled, clock)
-    write_text(summary_path(target), json_text(document))
-    return document
+    model: SceneModel
+    time_limit: float
+    invalid: Literal["error", "drop"]
+    classes: ClassMap | None
+    segments: bool
+    threads: int
+
+    def run(self, source: Path, target: Path, columns: list[str] | None, say: Any) -> dict[str, Any]:
+        """Label one scan; its summary."""
+        from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
+        from gapcut.scenes.labelling.inventory import segment_table
+        from gapcut.scenes.labelling.scene import Stopwatch
+
+        clock = Stopwatch()
+        clock.begin("reading")
+        cloud = read_cloud(source, invalid=self.invalid, columns=columns)
+        if self.classes is not None and "label" not in cloud.added:
+            cloud = self.classes.ours(cloud)
+        check_labelled(target, source, cloud)
+        clock.begin(None)
+        found = self.model.label(
+            cloud, self.threads, self.time_limit, lambda step: say(f"{source.name}: {step}")
+        )
+        say(f"{source.name}: writing ...")
+        clock.begin("writing")
+        labelled = found.on(cloud, self.model.names)
+        options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
+        write_result(target, lambda path: write_labelled(path, source, labelled, **options))
+        if self.segments:
+            write_text(segments_path(target), segment_table(labelled))
+        clock.begin(None)
+        document = _label_document(self.model, source, target, found, labelled, clock)
+        write_text(summary_path(target), json_text(document))
+        return document
 
 
 def scan_files(folder: Path) -> tuple[list[Path], list[str]]:

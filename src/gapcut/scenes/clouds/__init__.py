@@ -1,5 +1,6 @@
 """Point clouds and their files: LAS/LAZ, PLY, PCD, E57 (read), XYZ text, npz."""
 
+from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
 from gapcut.scenes.clouds.files import READABLE, WRITABLE, clouds_in, is_text, read_cloud, write_cloud
@@ -10,6 +11,7 @@ __all__ = [
     "NO_LABEL",
     "READABLE",
     "WRITABLE",
+    "ClassMap",
     "CloudError",
     "CloudFileError",
     "PointCloud",

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError
+from gapcut.scenes.clouds.las_classes import are_standard
 from gapcut.scenes.clouds.names import Said, plain_name
 from gapcut.scenes.clouds.table import Table, narrow_integer
 from gapcut.typing import AnyArray, BoolArray
@@ -31,15 +33,19 @@ class Placed:
 @dataclass(frozen=True)
 class Addition:
     """``columns`` by role, (M,) each, for M of the N points of a file: those of the mask ``rows`` (N,), or all (None).
-    ``label_names`` of labels and truth."""
+    ``label_names`` of labels and truth; ``las`` (M,) what the classification of a LAS file becomes (None: it stays)."""
 
     columns: Mapping[str, AnyArray]
     label_names: Mapping[int, str]
     rows: BoolArray | None = None
+    las: AnyArray | None = None
 
     @classmethod
-    def of(cls, cloud: PointCloud, rows: BoolArray | None = None) -> Addition:
-        """Of a labelled cloud (``added`` says what of it)."""
+    def of(
+        cls, cloud: PointCloud, rows: BoolArray | None = None, classes: ClassMap | None = None
+    ) -> Addition:
+        """Of a labelled cloud (``added`` says what of it); LAS classes are those of ``classes``, else the labels
+        where they are called as LAS calls them."""
         none = np.full(cloud.n_points, NO_LABEL, dtype=np.int64)
         values = {
             "label": none if cloud.labels is None else cloud.labels,
@@ -48,7 +54,12 @@ class Addition:
         }
         columns = {role: values[role] for role in cloud.added}
         whole = {k: narrow_integer(v) if v.dtype.kind == "i" else v for k, v in columns.items()}
-        return cls(whole, cloud.label_names, None if rows is None or rows.all() else rows)
+        las = None
+        if classes is not None:
+            las = classes.las(whole["label"], cloud.label_names)
+        elif are_standard(whole["label"], cloud.label_names):
+            las = np.maximum(whole["label"], 0)
+        return cls(whole, cloud.label_names, None if rows is None or rows.all() else rows, las)
 
     @property
     def n_points(self) -> int:

@@ -12,6 +12,7 @@ from typing import IO
 
 from gapcut.scenes.clouds import las_labelled, las_write, npz, pcd, ply, text
 from gapcut.scenes.clouds.addition import Addition
+from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
 from gapcut.scenes.clouds.files import TEXT, WRITERS, Invalid, is_text, read_table, write_with
@@ -48,9 +49,10 @@ def write_labelled(
     *,
     invalid: Invalid = "error",
     columns: Sequence[str] | None = None,
+    classes: ClassMap | None = None,
 ) -> None:
     """Write ``source`` with what ``labelled.added`` names of the labelled cloud, point by point; it was read from it,
-    with ``invalid`` and ``columns``.
+    with ``invalid`` and ``columns``. ``classes``: what the classification of a LAS file becomes.
 
     In the format of the source everything else stays as it is in the file; another format keeps every column under its
     name. The file appears whole or not at all. Raises OSError or CloudFileError: one line with the path.
@@ -61,7 +63,7 @@ def write_labelled(
     if not same or (invalid == "drop" and _kind(given) != ".las"):
         with _once_said():
             table = read_table(given, columns)
-    addition = Addition.of(labelled, None if table is None or invalid == "error" else table.valid())
+    addition = Addition.of(labelled, None if table is None or invalid == "error" else table.valid(), classes)
 
     def write(file: IO[bytes]) -> None:
         if same and is_text(given):
@@ -71,7 +73,11 @@ def write_labelled(
             _ADDERS[place.suffix.lower()](given, file, addition)
         else:
             assert table is not None
-            WRITERS[place.suffix.lower()](file, addition.to_table(table))
+            whole = addition.to_table(table)
+            if _kind(place) == ".las":
+                las_write.write(file, whole, place.suffix.lower() == ".laz", addition.las)
+            else:
+                WRITERS[place.suffix.lower()](file, whole)
 
     write_with(write, place)
 

@@ -1,8 +1,8 @@
 """A LAS or LAZ file with labels added: its header, its records and its points, and dimensions of ours.
 
 Scale, offset, identifiers, flags, header records (also those after the points, byte for byte) and all dimensions of
-the source stay. ``classification`` holds our labels where their names are those of the LAS standard, else what it
-held; a format below 6 that cannot hold them (above 31) is raised to the one that can, and a warning says so.
+the source stay. ``classification`` holds our classes where a map or their names say which of LAS they are, else what
+it held; a format below 6 that cannot hold them (above 31) is raised to the one that can, and a warning says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 from gapcut.scenes.clouds.addition import Addition
 from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.las import POINTS_AT_ONCE, check_header, check_records, header_says, laspy
-from gapcut.scenes.clouds.las_classes import are_standard
 from gapcut.scenes.clouds.las_write import add_dimensions, add_record, angles_of_ranks, written
 from gapcut.typing import AnyArray
 
@@ -43,8 +42,7 @@ def add(source: Path, file: IO[bytes], addition: Addition, compress: bool) -> No
         addition.check(old.point_count)
         said = header_says(old)
         placed = addition.place(old.point_format.dimension_names, said)
-        label = addition.columns["label"]
-        classes = np.maximum(label, 0) if are_standard(label, addition.label_names) else None
+        classes = addition.las
         header = old.copy()
         _restore_records(header, source)
         if header.global_encoding.waveform_data_packets_internal:

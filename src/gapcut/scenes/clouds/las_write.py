@@ -61,8 +61,9 @@ def fit(table: Table) -> Table:
     return Table(result, table.said)
 
 
-def write(file: IO[bytes], table: Table, compress: bool) -> None:
-    """A LAS (LAZ if ``compress``) file into a seekable binary stream."""
+def write(file: IO[bytes], table: Table, compress: bool, classes: AnyArray | None = None) -> None:
+    """A LAS (LAZ if ``compress``) file into a seekable binary stream; ``classes`` (N,) is its classification, else the
+    labels where they are called as LAS calls them."""
     columns = fit(table).columns
     xyz = np.stack([columns[axis] for axis in "xyz"], axis=1)
     coloured = all(name in columns for name in COLOURS)
@@ -88,8 +89,10 @@ def write(file: IO[bytes], table: Table, compress: bool) -> None:
         elif name not in "xyz":
             points[name] = values
     label = columns.get(table.said.added.get("label", "label"))
-    if label is not None and are_standard(label, table.said.label_names):
-        points["classification"] = np.maximum(label, 0)
+    if classes is None and label is not None and are_standard(label, table.said.label_names):
+        classes = np.maximum(label, 0)
+    if classes is not None:
+        points["classification"] = classes
     with written(file, header, compress) as writer:
         writer.write_points(points)
 
