@@ -101,6 +101,7 @@ def test_las_says_what_does_not_fit(tmp_path: Path) -> None:
         ("x,y,z,label\n1,2,3,0\n", lambda c: c.labels.tolist() == [0]),
         ("x;y;z\n1;2;3\n", lambda c: c.xyz.tolist() == [[1, 2, 3]]),
         ("Easting [m];Northing [m];H;Height\n1,5;2,25;0;3\n", lambda c: c.xyz.tolist() == [[1.5, 2.25, 3]]),
+        ("x;y;z\n# a, b\n1;2;3\n# 4,5\n1,5;2;3\n", lambda c: c.xyz[:, 0].tolist() == [1, 1.5]),
         ("x y z label\n1,5 2,25 3,0 7\n", lambda c: c.labels.tolist() == [7]),
         ("x\ty\tz\tPulse width\n1\t2\t3\t0.5\n", lambda c: c.extra["Pulse_width"].tolist() == [0.5]),
         ("\ufeffx,y,z\n1,2,3\n", lambda c: c.xyz.tolist() == [[1, 2, 3]]),

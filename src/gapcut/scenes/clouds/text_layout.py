@@ -19,7 +19,7 @@ from gapcut.scenes.clouds.names import COLOURS, COORDINATES, meanings
 from gapcut.typing import FloatArray
 
 _MOST_HEADER_LINES = 1000
-_SAMPLE = 4096
+_SAMPLE = 1 << 16
 _PLACES = {
     "x": ("easting", "east"),
     "y": ("northing", "north"),
@@ -91,7 +91,9 @@ def find_layout(path: Path, columns: Sequence[str] | None = None) -> tuple[Layou
                     counted = len(head)
                 elif _are_numbers(words, text):
                     delimiter = delimiter_of(text)
-                    decimal = "," if delimiter != "," and "," in text else "."
+                    decimal = (
+                        "," if delimiter != "," and _has_comma([text, *file.readlines(_SAMPLE)]) else "."
+                    )
                     layout = Layout(encoding, head, names, header, counted, said, delimiter, decimal)
                     return layout, line
                 elif columns is not None and header < 0:
@@ -221,6 +223,10 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _has_comma(lines: Sequence[str]) -> bool:
+    return any("," in line for line in lines if not line.startswith(("#", "//")))
 
 
 def _shown(text: str) -> str:
