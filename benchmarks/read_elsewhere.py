@@ -56,13 +56,14 @@ def write_all(folder: Path, scans: list[Path]) -> None:
 
     from gapcut.scenes.clouds import ply, read_cloud, write_cloud
     from gapcut.scenes.clouds.files import write_with
+    from gapcut.scenes.clouds.table import to_table
 
     for name, cloud in [("made-up", made_up()), *((path.stem, read_cloud(path)) for path in scans)]:
         known = {"xyz": cloud.xyz, "labels": cloud.labels, "segments": cloud.segments, "colour": cloud.colour}
         known["confidence"] = cloud.extra.get("confidence")
         paths = {form: folder / f"{name}-{form}.ply" for form in FORMS}
         for form, path in paths.items():
-            write_with(partial(ply.write, form=form), path, cloud)
+            write_with(partial(ply.write, table=to_table(cloud), form=form), path)
         others = [folder / f"{name}.{ending}" for ending in ("las", "laz")]
         for path in others:
             write_cloud(path, cloud)

@@ -122,9 +122,55 @@ def test_a_folder_of_scans(place, run):
     )
     assert code == 0, err
     assert len(json.loads(out)["scans"]) == 3
+    assert json.loads(out)["skipped"] == ["SOURCE.txt", "notes.md"]
+    assert json.loads(out)["failed"] == []
     assert sorted(p.name for p in (place / "all").glob("street*")) == sorted(
         f"street-{i}.{e}{more}" for i, e in enumerate(("laz", "ply", "npz")) for more in ("", ".run.json")
     )
+
+
+def test_classes_of_las_and_back_and_a_table_of_segments(place, tmp_path, run):
+    laspy = pytest.importorskip("laspy")
+    numbers = {name: [k + 40, k + 80] for k, name in NAMES.items()}
+    (tmp_path / "map.json").write_text(json.dumps(numbers))
+    arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--jobs", 1]
+    options = ["--classes", tmp_path / "map.json", "--segments"]
+    code, _, err = run(*arguments, "--out", tmp_path / "a.laz", *options)
+    assert code == 0, err
+    las = laspy.read(tmp_path / "a.laz")
+    assert np.array_equal(las.classification, las["label"] + 40)
+    lines = (tmp_path / "a.laz.segments.csv").read_text().splitlines()
+    assert lines[0].startswith("segment,label,class,confidence,points,x_min")
+    assert len(lines) == len(np.unique(las["segment"])) + 1
+    assert sum(int(line.split(",")[4]) for line in lines[1:]) == len(las)
+    first = lines[1].split(",")
+    inside = las["segment"] == int(first[0])
+    assert np.allclose([float(v) for v in first[5:11]], [*las.xyz[inside].min(0), *las.xyz[inside].max(0)])
+    assert first[2] == NAMES[int(first[1])]
+    assert set(las["label"][inside]) == {int(first[1])}
+    assert 0 < float(first[11]) <= np.prod(np.ptp(las.xyz[inside], axis=0)) or inside.sum() < 4
+
+    only = laspy.LasData(las.header)  # what another program would keep
+    only.points = las.points
+    only.remove_extra_dims(list(only.point_format.extra_dimension_names))
+    only.vlrs.clear()
+    only.classification = only.classification + 40  # the second of each
+    only.write(str(tmp_path / "b.laz"))
+    options = ["--out", tmp_path / "again.gapcut", "--trees", 5, "--voxel", 0.2, "--gap", 0.5, "--jobs", 1]
+    code, _, err = run("scenes", "train", tmp_path / "b.laz", *options, "--classes", tmp_path / "map.json")
+    assert code == 0, err
+    assert SceneModel.load(tmp_path / "again.gapcut").class_names == [NAMES[k] for k in sorted(NAMES)]
+
+    for content, said in [
+        ("[1]", "is no JSON such as"),
+        ('{"a": 256}', "gives 'a' no LAS class"),
+        ('{"a": 3, "b": [2, 3]}', "LAS class 3 to two classes"),
+        ('{"a": 3}', "gives no LAS class for "),
+    ]:
+        (tmp_path / "map.json").write_text(content)
+        code, _, err = run(*arguments, "--out", tmp_path / "c.laz", "--classes", tmp_path / "map.json")
+        assert (code, len(err.splitlines())) == (2, 1)
+        assert said in err
 
 
 def test_a_report_of_labelled_scans(place, labelled, run):

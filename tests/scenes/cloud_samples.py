@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import Any
+
 import numpy as np
 
 from gapcut.scenes.clouds import PointCloud
@@ -46,3 +49,27 @@ def assert_same(a: PointCloud, b: PointCloud, tolerance: float = 1e-3) -> None:
     assert set(a.extra) == set(b.extra)
     for key in a.extra:
         assert np.array_equal(a.extra[key], b.extra[key].astype(a.extra[key].dtype), equal_nan=True), key
+
+
+def assert_las_kept(before: Any, after: Any, but: Container[str] = ()) -> None:
+    """That a file read by laspy has everything of another: its header but counts, box and places, its records byte for
+    byte but those that describe dimensions, and its dimensions."""
+    a, b = before.header, after.header
+    ids = ("uuid", "file_source_id", "system_identifier", "generating_software", "creation_date")
+    for name in (*ids, "version", "scales", "offsets", "extra_header_bytes", "extra_vlr_bytes"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert a.global_encoding.value == b.global_encoding.value
+    assert a.point_format.id == b.point_format.id
+
+    def records(found: Any) -> list[tuple[Any, ...]]:
+        raw = [(v.user_id, v.record_id, v.description, bytes(v.record_data_bytes())) for v in found or ()]
+        return [r for r in raw if r[:2] != ("LASF_Spec", 4) and r[0] not in ("gapcut", "laszip encoded")]
+
+    assert records(a.vlrs) == records(b.vlrs)
+    assert records(a.evlrs) == records(b.evlrs)
+    for name in before.point_format.dimension_names:
+        if name not in but:
+            assert np.array_equal(before[name], after[name]), name
+    found = {bytes(s.name): bytes(s) for v in b.vlrs.get("ExtraBytesVlr") for s in v.extra_bytes_structs}
+    for each in (s for v in a.vlrs.get("ExtraBytesVlr") for s in v.extra_bytes_structs):
+        assert bytes(each) == found[bytes(each.name)], each.name

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from cloud_samples import surveyed
 
-from gapcut.scenes.clouds import CloudError, PointCloud
-from gapcut.scenes.clouds.names import canonical, from_json, to_json
+from gapcut.scenes.clouds import ClassMap, CloudError, PointCloud
+from gapcut.scenes.clouds.names import Said, canonical
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,9 @@ from gapcut.scenes.clouds.names import canonical, from_json, to_json
         ({"colour": np.zeros((3, 4))}, "colour has shape"),
         ({"intensity": [0, np.inf, 0]}, "intensity of point 1 is inf"),
         ({"extra": {"class": [1, 2, 3]}}, "'class' would be read back as label"),
+        ({"extra": {key: [1, 2, 3] for key in "rGb"}}, "'r' would be read back as a colour"),
+        ({"extra": {"red": [1, 2, 3]}, "colour": np.zeros((3, 3), dtype=int)}, "'red' would be read back"),
+        ({"added": ("truth", "colour")}, "added must be of label, segment, confidence, truth"),
         ({"extra": {"two words": [1, 2, 3]}}, "cannot name an attribute"),
         ({"extra": {"a": [1, 2]}}, "extra attribute 'a' has shape"),
         ({"label_names": {"x": "y"}}, "label_names must map"),
@@ -74,20 +77,46 @@ def test_canonical_names() -> None:
     assert canonical(columns) == {
         "x": 0,
         "label": 2,
-        "red": 5,
         "other_Classification": 1,
         "Original_cloud_index": 3,
-        "other_R": 4,
+        "R": 4,
+        "red": 5,
+    }
+    rgb = {"B": 0, "g": 1, "diffuse_red": 2, "red": 3}
+    assert canonical(rgb) == {"red": 3, "green": 1, "blue": 0, "diffuse_red": 2}
+    added = {"label": "gapcut", "segment": "s", "confidence": "gapcut_confidence"}
+    columns = {"label": 0, "gapcut": 1, "confidence": 2, "gapcut_confidence": 3, "scalar_s": 4, "segment": 5}
+    assert canonical(columns, added) == {
+        "label": 1,
+        "confidence": 3,
+        "segment": 5,
+        "other_label": 0,
+        "other_confidence": 2,
+        "s": 4,
     }
 
 
 def test_names_travel_as_one_line_of_ascii() -> None:
     names = {0: "Träger", 5: 'a "b" \n c'}
-    line = to_json(names, "WKT")
+    line = Said(names, "WKT", {"label": "label_2"}).to_json()
     assert line.isascii()
     assert "\n" not in line
-    assert from_json(line) == (names, "WKT")
-    assert from_json('{"0": "ground"}') == ({0: "ground"}, None)
-    assert to_json({}, None) == ""
+    assert Said.from_json(line) == Said(names, "WKT", {"label": "label_2"})
+    assert Said.from_json('{"0": "ground"}') == Said({0: "ground"})
+    assert Said().to_json() == ""
     with pytest.raises(ValueError):
-        from_json("[1]")
+        Said.from_json("[1]")
+
+
+def test_classes_of_las_are_ours_by_number_or_by_name() -> None:
+    classes = ClassMap({"plants": (5, 3, 4), "house": (6,), "ground": (2,)})
+    xyz = np.eye(6, 3)
+    las = PointCloud(xyz, labels=[3, 5, 6, 2, 9, -1], label_names={5: "high vegetation", 9: "water"})
+    assert classes.ours(las).labels.tolist() == [0, 0, 1, 2, -1, -1]
+    own = PointCloud(
+        xyz, labels=[0, 1, 3, 3, 5, 5], label_names={0: "house", 1: "plants", 3: "sea", 5: "ground"}
+    )
+    assert classes.ours(own).labels.tolist() == [1, 0, -1, -1, 2, 2]
+    assert dict(classes.ours(own).label_names) == {0: "plants", 1: "house", 2: "ground"}
+    assert classes.las(np.array([0, -1, 7]), {0: "plants", 7: "ground"}).tolist() == [5, 0, 2]
+    assert classes.ours(PointCloud(xyz)).labels is None

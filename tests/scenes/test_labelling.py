@@ -21,6 +21,7 @@ from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, 
 from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions, of_segments
 from gapcut.scenes.labelling.graphs import EDGE_FEATURES, edge_names, node_names, relate, scan_graph
 from gapcut.scenes.labelling.model import renumber_labels
+from gapcut.scenes.labelling.scene import channel_values
 from gapcut.scenes.labelling.segments import describe_segments, find_contacts
 from gapcut.scenes.labelling.settings import GENERAL_EDGES
 from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground_heights, shapes_at_scale
@@ -360,12 +361,35 @@ def test_what_cannot_be_learned_from_is_refused():
 
 
 def test_labels_are_matched_by_name():
-    cloud = PointCloud(np.eye(4, 3), labels=[7, 1, 3, -1], label_names={7: "wall", 1: "sea", 3: "sky"})
-    truth, more = renumber_labels(cloud, {1: "wall", 3: "pole"})
+    old = {7: "wall", 1: "sea", 3: "sky"}
+    truth, more = renumber_labels(np.array([7, 1, 3, -1]), old, {1: "wall", 3: "pole"})
     assert truth[0] == 1
     assert truth[3] == -1
     assert more == {int(truth[1]): "sea", int(truth[2]): "sky"}
     assert not {1, 3} & set(more)
+
+
+def test_what_was_added_is_replaced_and_nothing_else(trained):
+    scan = street(8)
+    mine = {"confidence": np.arange(scan.n_points), "truth": np.ones(scan.n_points, dtype=int)}
+    scan = scan.replace(segments=np.arange(scan.n_points), extra=mine)
+    found = trained.model.label(scan)
+    once = found.on(scan, trained.model.names)
+    assert once.added == ("label", "segment", "confidence", "truth")
+    assert np.array_equal(once.extra["other_segment"], scan.segments)
+    for name, values in mine.items():
+        assert np.array_equal(once.extra[f"other_{name}"], values)
+    twice = found.on(once, {**trained.model.names, 90: "new"})
+    assert set(twice.extra) == set(once.extra)
+    assert np.array_equal(twice.extra["truth"], scan.labels)  # not the labels of the first time
+    bare = found.on(scan.replace(labels=None), trained.model.names)
+    assert "truth" not in found.on(bare, trained.model.names).extra
+
+
+def test_labels_without_names_are_matched_by_number():
+    truth, more = renumber_labels(np.array([1, 5, -1, 3]), {3: "pole"}, {1: "wall", 3: "sky", 4: "pole"})
+    assert truth.tolist() == [1, 5, -1, 4]
+    assert more == {5: "5"}
 
 
 def test_graphs_weigh_segments_by_points(trained):
@@ -493,3 +517,14 @@ def test_labelling_does_without_scikit_learn():
     code = "import sys, gapcut.scenes.labelling, gapcut.report.run; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_unknown_intensity_counts_as_the_median():
+    cloud = PointCloud(np.eye(5, 3), intensity=[0, 1, np.nan, 3, 4])
+    same = cloud.replace(intensity=[0, 1, 2, 3, 4])
+    at = np.array([0, 1, 3, 4])
+    got, known = channel_values(cloud, ["intensity"]), channel_values(same.select(at), ["intensity"])
+    assert np.array_equal(got[at], known)
+    assert got[2] == pytest.approx(2 / np.quantile([0, 1, 3, 4], 0.95))
+    with pytest.raises(ValueError, match="has no intensity but NaN"):
+        channel_values(cloud.replace(intensity=np.full(5, np.nan)), ["intensity"])

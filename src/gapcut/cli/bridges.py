@@ -22,6 +22,7 @@ from gapcut.cli.show import emit, table, working
 if TYPE_CHECKING:
     from gapcut.scenes.bridges import Bridge
     from gapcut.scenes.experiment import BridgeScan, ExperimentSettings, FoldResult
+    from gapcut.typing import FloatArray
 
 Count = Annotated[int, Parameter(help="Number of bridges; every five in a row are one of each type.")]
 Seed = Annotated[int, Parameter(help="Seed of everything random.")]
@@ -235,11 +236,14 @@ def _scan_ifc(
 
     found = read_ifc(path, classes)
     bridge, offset = ready_to_scan(replace(found.bridge, name=path.stem))
-    document = _write_scan(bridge, seed, quick, out, form)
-    return {**document, "left_out": found.report(), "offset": offset.tolist()}
+    document = _write_scan(bridge, seed, quick, out, form, offset)
+    return {**document, "left_out": found.report()}
 
 
-def _write_scan(bridge: Bridge, seed: int, quick: bool, out: Path, form: str) -> dict[str, Any]:
+def _write_scan(
+    bridge: Bridge, seed: int, quick: bool, out: Path, form: str, offset: FloatArray | None = None
+) -> dict[str, Any]:
+    """``offset`` (3,) what the bridge's coordinates were reduced by, restored in the file."""
     from gapcut.scenes.clouds import write_cloud
     from gapcut.scenes.experiment import ExperimentSettings
     from gapcut.scenes.experiment.scans import scan_cloud
@@ -248,7 +252,8 @@ def _write_scan(bridge: Bridge, seed: int, quick: bool, out: Path, form: str) ->
     settings = ExperimentSettings.quick() if quick else ExperimentSettings()
     found = scan_bridge(bridge, seed, settings.scanner)
     path = out / f"{found.name}.{form}"
-    write_cloud(path, scan_cloud(found))
+    cloud = scan_cloud(found)
+    write_cloud(path, cloud if offset is None else cloud.replace(xyz=cloud.xyz + offset))
     unseen = {label: left for label, (left, _) in found.unseen_by_class(bridge).items() if left}
     return {
         "file": str(path),
@@ -276,9 +281,6 @@ def _show_scans(console: Console, scans: list[dict[str, Any]]) -> None:
         )
         if scan.get("left_out"):
             console.print(f"left out {scan['left_out']}")
-        if any(scan.get("offset", ())):
-            shift = ", ".join(f"{value:g}" for value in scan["offset"])
-            console.print(f"moved    coordinates are reduced by ({shift}) m")
 
 
 def _parallel(work, tasks, jobs: int, task: str) -> list:  # type: ignore[no-untyped-def,type-arg]

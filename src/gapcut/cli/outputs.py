@@ -64,6 +64,11 @@ def summary_path(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.name}.run.json")
 
 
+def segments_path(labelled: Path) -> Path:
+    """Where ``label`` writes the table of a labelled scan's segments."""
+    return labelled.with_name(f"{labelled.name}.segments.csv")
+
+
 def graphs_path(proof: Path) -> Path:
     """Where the graphs that a proof is about are written."""
     return proof.with_name(f"{proof.stem}.graphs.npz")
@@ -76,6 +81,7 @@ GRAPHS = _archive("graph set", "node_offset", "edge_offset", "edges")
 LABELS = _archive("file of labels and bounds", "labels", "energy", "bound", "gap", "status")
 LABELING = Kind("labeling", lambda path: all(line.isdigit() for line in _head(path).splitlines()))
 PICTURE = Kind("PNG picture", lambda path: _head(path).startswith(_MAGIC[".png"]))
+SEGMENTS = Kind("table of segments", lambda path: _head(path).startswith(b"segment,label,"))
 LABELLED_SCAN = Kind(
     "scan labelled by gapcut (no summary beside it)", lambda path: summary_path(path).is_file()
 )

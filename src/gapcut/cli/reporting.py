@@ -75,7 +75,7 @@ def read_scenes(run: Path) -> list[RunScene]:
 
     return [
         RunScene(read_cloud(path, need_labels=True), read_summary(summary_path(path)))
-        for path in scan_files(run)
+        for path in scan_files(run)[0]
     ]
 
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import App
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, Jobs, Json, option
+from gapcut.cli.options import Certified, Flag, Jobs, Json, option
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
     MODEL,
+    SEGMENTS,
     Force,
     check_outputs,
     kind_of_ending,
+    segments_path,
     summary_path,
     write_result,
 )
@@ -36,7 +39,7 @@ from gapcut.engines import peak_memory_mb, thread_count
 from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
-    from gapcut.scenes.clouds import PointCloud
+    from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
     from gapcut.scenes.labelling.scene import Stopwatch
 
@@ -56,6 +59,8 @@ def train_command(
     trees: int = 60,
     time_limit: float | None = None,
     seed: int = 0,
+    columns: str | None = None,
+    classes: Path | None = None,
     jobs: Jobs = -1,
     certified: Certified = False,
     force: Force = False,
@@ -70,13 +75,16 @@ def train_command(
     :param trees: Trees of the random forest.
     :param time_limit: Seconds of learning, after the forest.
     :param seed: Seed of everything random.
+    :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
+    :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    from gapcut.scenes.clouds import read_cloud
+    from gapcut.scenes.clouds import ClassMap, read_cloud
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
 
-    check_outputs({out: MODEL}, [folder], force)
+    check_outputs({out: MODEL}, [folder, classes], force)
+    class_map = None if classes is None else ClassMap.read(classes)
     start = time.monotonic()
     options = TrainingOptions(
         n_trees=trees,
@@ -88,7 +96,12 @@ def train_command(
         n_jobs=thread_count(jobs),
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
-        clouds = [read_cloud(path, need_labels=True, invalid="drop") for path in scan_files(folder)]
+        files, skipped = scan_files(folder)
+        clouds = [
+            read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
+            for path in files
+        ]
+        clouds = clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
             trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
@@ -96,6 +109,7 @@ def train_command(
         trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, trained.model.save)
     document = _training_document(trained, len(clouds), out, time.monotonic() - start)
+    document["skipped"] = skipped
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
@@ -110,12 +124,15 @@ def label(
     model: Path,
     out: Path,
     time_limit: float = 300.0,
-    invalid: str = "error",
+    invalid: Literal["error", "drop"] = "error",
+    columns: str | None = None,
+    classes: Path | None = None,
+    segments: Flag = False,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Label every point of a scan: label, confidence and segment, in the order of the points.
+    """Label every point of a scan: label, confidence and segment are added to what the file holds.
 
     A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json).
 
@@ -123,81 +140,130 @@ def label(
     :param model: Model file made by gapcut scenes train.
     :param out: Labelled scan to write; where SCAN is a folder, a folder.
     :param time_limit: Seconds of inference a scan; the best labels then count.
-    :param invalid: Points that are not finite: error, or drop them.
+    :param invalid: Points whose places are not finite: error, or drop them.
+    :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
+    :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
+    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
     """
+    from gapcut.scenes.clouds import ClassMap
     from gapcut.scenes.labelling import SceneModel
 
-    pairs = _outputs(scan, out)
+    pairs, skipped = _outputs(scan, out)
     for _, target in pairs:
-        summary = summary_path(target)
-        check_outputs({target: LABELLED_SCAN, summary: kind_of_ending(summary)}, [scan, model], force)
-    scene_model = SceneModel.load(model)
-    documents = []
+        summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
+        writes = {target: LABELLED_SCAN, summary: kind_of_ending(summary), **listed}
+        check_outputs(writes, [scan, model, classes], force)
+    scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
+    if class_map is not None and classes is not None:
+        class_map.check(scene_model.names, classes)
+    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, thread_count(jobs))
+    documents: list[dict[str, Any]] = []
+    failed: list[dict[str, str]] = []
     for source, target in pairs:
+        names = _names_for(source, scan, columns)
         with working(f"{source.name}: reading ...") as status:
-            documents.append(
-                _label_one(scene_model, source, target, time_limit, invalid, thread_count(jobs), status)
-            )
-    document = documents[0] if scan.is_file() else {"scans": documents}
-    emit(document, as_json, lambda console: _show_labels(console, documents))
+            try:
+                documents.append(labelling.run(source, target, names, status))
+            except (ValueError, OSError) as error:
+                if scan.is_file():
+                    raise
+                failed.append({"scan": str(source), "error": str(error)})
+    document = documents[0] if scan.is_file() else {"scans": documents, "failed": failed, "skipped": skipped}
+    emit(document, as_json, lambda console: _show_labels(console, documents, skipped))
+    if failed:
+        told = "; ".join(each["error"] for each in failed)
+        raise ValueError(f"{len(failed)} of {len(pairs)} scans could not be labelled: {told}")
     return DONE
 
 
-def _label_one(
-    model: SceneModel, source: Path, target: Path, limit: float, invalid: str, threads: int, say: Any
-) -> dict[str, Any]:
-    from gapcut.scenes.clouds import read_cloud, write_cloud
-    from gapcut.scenes.labelling.scene import Stopwatch
+@dataclass(frozen=True)
+class _Labelling:
+    """What all scans of a command have in common."""
 
-    clock = Stopwatch()
-    clock.begin("reading")
-    cloud = read_cloud(source, invalid=invalid)  # type: ignore[arg-type]
-    clock.begin(None)
-    found = model.label(cloud, threads, limit, lambda step: say(f"{source.name}: {step}"))
-    say(f"{source.name}: writing ...")
-    clock.begin("writing")
-    labelled = found.on(cloud, model.names)
-    write_result(target, lambda path: write_cloud(path, labelled))
-    clock.begin(None)
-    document = _label_document(model, source, target, found, labelled, clock)
-    write_text(summary_path(target), json_text(document))
-    return document
+    model: SceneModel
+    time_limit: float
+    invalid: Literal["error", "drop"]
+    classes: ClassMap | None
+    segments: bool
+    threads: int
+
+    def run(self, source: Path, target: Path, columns: list[str] | None, say: Any) -> dict[str, Any]:
+        """Label one scan; its summary."""
+        from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
+        from gapcut.scenes.labelling.inventory import segment_table
+        from gapcut.scenes.labelling.scene import Stopwatch
+
+        clock = Stopwatch()
+        clock.begin("reading")
+        cloud = read_cloud(source, invalid=self.invalid, columns=columns)
+        if self.classes is not None and "label" not in cloud.added:
+            cloud = self.classes.ours(cloud)
+        check_labelled(target, source, cloud)
+        clock.begin(None)
+        found = self.model.label(
+            cloud, self.threads, self.time_limit, lambda step: say(f"{source.name}: {step}")
+        )
+        say(f"{source.name}: writing ...")
+        clock.begin("writing")
+        labelled = found.on(cloud, self.model.names)
+        options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
+        write_result(target, lambda path: write_labelled(path, source, labelled, **options))
+        if self.segments:
+            write_text(segments_path(target), segment_table(labelled))
+        clock.begin(None)
+        document = _label_document(self.model, source, target, found, labelled, clock)
+        write_text(summary_path(target), json_text(document))
+        return document
 
 
-def scan_files(folder: Path) -> list[Path]:
-    """The point clouds in a folder, by name, without notes (text that begins with prose); a file is itself. Raises
-    ValueError where there are none."""
+def scan_files(folder: Path) -> tuple[list[Path], list[str]]:
+    """The point clouds in a folder, by name, and the names of the files left out (other endings, notes); a file is
+    itself. Raises ValueError where there are none."""
     from gapcut.scenes.clouds import READABLE, clouds_in
 
     if folder.is_file():
-        return [folder]
+        return [folder], []
     if not folder.exists():
         raise FileNotFoundError(f"{folder}: no such file or folder")
-    found = clouds_in(folder)
+    found, others = clouds_in(folder)
     if not found:
         raise ValueError(f"{folder}: no point cloud in it (known endings: {' '.join(READABLE)})")
-    return found
+    return found, [path.name for path in others if not path.name.endswith(".labels.json")]
 
 
-def _outputs(scan: Path, out: Path) -> list[tuple[Path, Path]]:
+def _names_for(path: Path, scan: Path, columns: str | None) -> list[str] | None:
+    """What ``--columns`` says about a file: in a folder it is about the text files."""
+    from gapcut.scenes.clouds import is_text
+
+    names = None if columns is None else columns.replace(",", " ").split()
+    return names if is_text(path) or scan.is_file() else None
+
+
+def _outputs(scan: Path, out: Path) -> tuple[list[tuple[Path, Path]], list[str]]:
+    """Scans and where they go, and the files that are left out. A format that is not written becomes LAZ, with both
+    endings where a scan of the folder has that name."""
     from gapcut.scenes.clouds import WRITABLE
 
-    files = scan_files(scan)
+    files, skipped = scan_files(scan)
     if scan.is_dir():
         if out.is_file():
             raise ValueError(f"{out} is a file, but {scan} is a folder: name a folder with --out")
         out.mkdir(parents=True, exist_ok=True)
         if out.resolve() == scan.resolve():
             raise ValueError(f"--out {out} is the folder of the scans itself: name another one")
-        pairs = [(f, out / (f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz")) for f in files]
+        taken = {f.name.lower() for f in files}
+        pairs = []
+        for f in files:
+            name = f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz"
+            pairs.append((f, out / (f"{f.name}.laz" if name != f.name and name.lower() in taken else name)))
         if len({target for _, target in pairs}) < len(pairs):
             raise ValueError(f"{scan}: two scans would be written to one name: rename one")
-        return pairs
+        return pairs, skipped
     if out.suffix.lower() not in WRITABLE:
         raise ValueError(f"--out {out}: labelled scans are written as {' '.join(WRITABLE)}")
     if out.exists() and out.resolve() == scan.resolve():
         raise ValueError(f"--out {out} is the scan itself: name another file")
-    return [(scan, out)]
+    return [(scan, out)], skipped
 
 
 def _channels(text: str | None) -> tuple[str, ...] | None:
@@ -231,6 +297,7 @@ def _show_training(console: Console, trained: TrainedScenes, document: dict[str,
         f"trained on    {document['scans']:,} scans, {document['points']:,} points, {document['segments']:,} "
         f"segments, {document['edges']:,} edges; {', '.join(document['classes'])}"
     )
+    _show_skipped(console, document["skipped"])
     used = ", ".join(document["channels"]) or "places alone"
     console.print(f"features      {used}, voxel {trained.model.settings.lengths['voxel']:.3g} m")
     console.print(f"certificate   {certificate_line(trained.model.learner.certificate_)}")
@@ -288,9 +355,15 @@ def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> tuple[float | Non
     return (float((truth == labelled.labels)[known].mean()) if known.any() else None), int(known.sum())
 
 
-def _show_labels(console: Console, documents: list[dict[str, Any]]) -> None:
+def _show_labels(console: Console, documents: list[dict[str, Any]], skipped: list[str]) -> None:
     for document in documents:
         _show_label(console, document)
+    _show_skipped(console, skipped)
+
+
+def _show_skipped(console: Console, skipped: list[str]) -> None:
+    if skipped:
+        console.print(f"left out    {', '.join(skipped)}: no point clouds")
 
 
 def _show_label(console: Console, document: dict[str, Any]) -> None:

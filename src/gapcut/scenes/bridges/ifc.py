@@ -158,7 +158,7 @@ def read_ifc(path: str | Path, class_map: dict[str, str] | None = None) -> IfcBr
 
     Classes come from the tables of :mod:`gapcut.scenes.bridges.ifc_map`; ``class_map`` adds or overrides entries
     (``{"IfcPlate/SHEET": "deck"}``, values in ``CLASSES`` or ``terrain``). Raises ValueError for a class that does
-    not exist and for a file without any known part.
+    not exist, for a damaged file and for one without any known part.
     """
     wrong = [label for label in (class_map or {}).values() if label not in (*CLASSES, TERRAIN)]
     if wrong:
@@ -166,7 +166,7 @@ def read_ifc(path: str | Path, class_map: dict[str, str] | None = None) -> IfcBr
             f"class_map names {wrong[0]!r}, which is no class: choose from {', '.join(CLASSES)}, {TERRAIN}"
         )
     ifcopenshell = _ifcopenshell()
-    file = ifcopenshell.open(str(path))
+    file = _opened(ifcopenshell, Path(path))
     settings = ifcopenshell.geom.settings()
     settings.set("use-world-coords", True)
     parts: list[Part] = []
@@ -197,6 +197,17 @@ def read_ifc(path: str | Path, class_map: dict[str, str] | None = None) -> IfcBr
     name, type_ = _title(file, Path(path).stem)
     bridge = Bridge(name, type_, tuple(parts), concatenate(ground), {"file": Path(path).name})
     return IfcBridge(bridge, dict(unknown), dict(shapeless))
+
+
+def _opened(ifcopenshell: Any, path: Path) -> Any:
+    """The parsed file. ifcopenshell takes one that was cut between two entities for whole."""
+    content = path.read_bytes()
+    if content.startswith(b"ISO-10303-21") and b"END-ISO-10303-21" not in content[-1024:]:
+        raise ValueError(f"{path}: is cut short: an IFC file ends with END-ISO-10303-21")
+    try:
+        return ifcopenshell.open(str(path))
+    except (ifcopenshell.Error, OSError) as error:
+        raise ValueError(f"{path}: is no IFC file, or damaged ({error})") from None
 
 
 def _predefined(element: Any) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.names import MEANING
+from gapcut.scenes.clouds.names import ADDED, COLOURS, MEANING
 from gapcut.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 NO_LABEL = -1
@@ -28,10 +28,11 @@ class PointCloud:
     - ``label_names`` label -> name, also of labels that do not occur;
     - ``segments`` (N,) int64 >= 0, -1 where a point belongs to none; None if there are none;
     - ``colour`` (N, 3) uint8 red, green, blue;
-    - ``intensity`` (N,) float64, finite, in the scanner's unit;
+    - ``intensity`` (N,) float64, in the scanner's unit, NaN where unknown;
     - ``extra`` name -> (N,) numbers of any kind, NaN allowed (normals, return numbers, confidences);
     - ``crs`` the coordinate system as WKT, carried from file to file and not interpreted;
-    - ``name`` what messages and reports call the cloud.
+    - ``name`` what messages and reports call the cloud;
+    - ``added`` which of label, segment, ``extra["confidence"]`` and ``extra["truth"]`` a labelling added.
 
     Raises CloudError: no points, lengths that differ, coordinates that are not finite, labels that are not
     whole numbers, extra attributes whose names a file would take for one of the above.
@@ -46,6 +47,7 @@ class PointCloud:
     extra: Mapping[str, AnyArray] = field(default_factory=dict)
     crs: str | None = None
     name: str | None = None
+    added: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         xyz = _coordinates(self.xyz)
@@ -61,6 +63,9 @@ class PointCloud:
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
+        _check_colour_names(self.extra, self.colour is not None)
+        if not set(self.added) <= set(ADDED):
+            raise CloudError(f"added must be of {', '.join(ADDED)}, not {', '.join(map(str, self.added))}")
 
     @property
     def n_points(self) -> int:
@@ -147,7 +152,7 @@ def _coordinates(value: Any) -> FloatArray:
         at = int(np.argmax(bad))
         raise CloudError(
             f"{int(bad.sum()):,} of {len(xyz):,} points are not finite, the first is point {at} "
-            f"{tuple(xyz[at].tolist())}: drop them (read_cloud(..., invalid='drop'))"
+            f"{tuple(xyz[at].tolist())}: drop them (--invalid drop, or read_cloud(..., invalid='drop'))"
         )
     return _frozen(xyz, value)
 
@@ -205,16 +210,25 @@ def _intensity(value: Any, n: int) -> FloatArray | None:
     if value is None:
         return None
     numbers: FloatArray = _one_a_point(value, n, "intensity").astype(np.float64)
-    if not np.isfinite(numbers).all():
-        at = int(np.argmax(~np.isfinite(numbers)))
-        raise CloudError(f"intensity of point {at} is {numbers[at]}: replace it with a finite number")
+    if np.isinf(numbers).any():
+        at = int(np.argmax(np.isinf(numbers)))
+        raise CloudError(f"intensity of point {at} is {numbers[at]}: use a finite number, or NaN for none")
     return _frozen(numbers, None)
+
+
+def _check_colour_names(extra: Mapping[str, AnyArray], coloured: bool) -> None:
+    """One or two channels alone are attributes like others; all three would be read back as colour."""
+    channels = [key for key in extra if key.lower() in MEANING]
+    clash = [key for key in channels if key in COLOURS] if coloured else []
+    if clash or (not coloured and {MEANING[key.lower()] for key in channels} == set(COLOURS)):
+        name = (clash or channels)[0]
+        raise CloudError(f"extra attribute {name!r} would be read back as a colour: choose another name")
 
 
 def _extra(key: Any, value: Any, n: int) -> AnyArray:
     if not isinstance(key, str) or not key.isprintable() or not key or any(c in " ,;" for c in key):
         raise CloudError(f"{key!r} cannot name an attribute: use printable text without blanks and commas")
-    if key.lower() in MEANING:
+    if MEANING.get(key.lower(), "red") not in COLOURS:
         raise CloudError(
             f"extra attribute {key!r} would be read back as {MEANING[key.lower()]}: choose another name"
         )

@@ -6,6 +6,7 @@ one, ``scan`` counts them. Points marked invalid are left out.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ import numpy as np
 
 from gapcut.extras import needed
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.names import canonical
-from gapcut.scenes.clouds.table import Table
+from gapcut.scenes.clouds.names import Said
+from gapcut.scenes.clouds.table import Table, narrow_float, narrow_integer
 from gapcut.typing import AnyArray, FloatArray
 
-_LEFT_OUT = ("rowIndex", "columnIndex", "returnIndex", "returnCount", "timeStamp")
 _SPHERICAL = ("sphericalRange", "sphericalAzimuth", "sphericalElevation")
 _CARTESIAN = ("cartesianX", "cartesianY", "cartesianZ")
 
@@ -28,20 +28,41 @@ def read(path: Path) -> Table:
     with pye57.E57(str(path)) as file:
         count = int(file.scan_count)
         scans = [_scan(pye57, file, i) for i in range(count)]
-    scans = [scan for scan in scans if len(scan["x"])]
-    if not scans:
+        crs = file.root["coordinateMetadata"].value() if file.root.isDefined("coordinateMetadata") else ""
+    kept = [(i, scan) for i, scan in enumerate(scans) if len(scan["x"])]
+    if not kept:
         raise CloudError("holds no points")
     if count > 1:
-        for i, scan in enumerate(scans):
+        for i, scan in kept:
             scan["scan"] = np.full(len(scan["x"]), i, dtype=np.int32)
-    common = [key for key in scans[0] if all(key in scan for scan in scans)]
-    return Table({key: np.concatenate([scan[key] for scan in scans]) for key in common})
+    names = list(dict.fromkeys(name for _, scan in kept for name in scan))
+    for i, scan in kept:
+        if missing := [name for name in names if name not in scan]:
+            warnings.warn(
+                f"{path}: scan {i} (counted from 0) has no {', '.join(missing)}: colours are 0 there, all else NaN",
+                stacklevel=2,
+            )
+    columns = {name: _joined(name, [scan for _, scan in kept]) for name in names}
+    return Table({name: _whole(values) for name, values in columns.items()}, Said(crs=crs or None))
+
+
+def _joined(name: str, scans: list[dict[str, AnyArray]]) -> AnyArray:
+    """A column of all scans. Where a scan has none, colours are 0 (black) and all else is not a number."""
+    missing = 0.0 if name.startswith("color") else np.nan
+    return np.concatenate(
+        [scan[name] if name in scan else np.full(len(scan["x"]), missing) for scan in scans]
+    )
+
+
+def _whole(values: AnyArray) -> AnyArray:
+    """As integers where that keeps every value: all is read as float64."""
+    whole = bool((np.abs(values) < 2.0**53).all()) and bool((values == np.floor(values)).all())
+    return narrow_integer(values.astype(np.int64)) if whole else narrow_float(values)
 
 
 def _scan(pye57: Any, file: Any, index: int) -> dict[str, AnyArray]:
     header = file.get_header(index)
-    names = [name for name in header.point_fields if name not in _LEFT_OUT]
-    columns = {name: np.empty(header.point_count, dtype=np.float64) for name in names}
+    columns = {name: np.empty(header.point_count, dtype=np.float64) for name in header.point_fields}
     buffers = pye57.libe57.VectorSourceDestBuffer()
     for name, values in columns.items():
         buffers.append(
@@ -58,7 +79,7 @@ def _scan(pye57: Any, file: Any, index: int) -> dict[str, AnyArray]:
             valid &= columns.pop(state) == 0
     columns = {name: values[valid] for name, values in columns.items()}
     xyz = _posed(_coordinates(columns, index), header)
-    return {"x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2]} | canonical(columns)
+    return {"x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2]} | columns
 
 
 def _coordinates(columns: dict[str, AnyArray], index: int) -> FloatArray:

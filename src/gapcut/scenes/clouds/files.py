@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import IO, Literal
 
 from gapcut.files import write_atomically
-from gapcut.scenes.clouds import e57, las, npz, pcd, ply, text
+from gapcut.scenes.clouds import e57, las, las_write, npz, pcd, ply, text
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
-from gapcut.scenes.clouds.names import from_json
-from gapcut.scenes.clouds.table import Table, from_table
+from gapcut.scenes.clouds.names import Said
+from gapcut.scenes.clouds.table import Table, from_table, to_table
 
-_TEXT = (".xyz", ".txt", ".asc", ".pts", ".csv")
+TEXT = (".xyz", ".txt", ".asc", ".pts", ".csv")
+Invalid = Literal["error", "drop"]
 _READERS: dict[str, Callable[[Path], Table]] = {
     **{
         ".las": las.read,
@@ -24,69 +27,77 @@ _READERS: dict[str, Callable[[Path], Table]] = {
         ".e57": e57.read,
         ".npz": npz.read,
     },
-    **dict.fromkeys(_TEXT, text.read),
+    **dict.fromkeys(TEXT, text.read),
 }
-_WRITERS: dict[str, Callable[[IO[bytes], PointCloud], None]] = {
-    ".las": lambda file, cloud: las.write(file, cloud, compress=False),
-    ".laz": lambda file, cloud: las.write(file, cloud, compress=True),
+WRITERS: dict[str, Callable[[IO[bytes], Table], None]] = {
+    ".las": lambda file, table: las_write.write(file, table, compress=False),
+    ".laz": lambda file, table: las_write.write(file, table, compress=True),
     ".ply": ply.write,
     ".pcd": pcd.write,
     ".npz": npz.write,
-    **dict.fromkeys(_TEXT, text.write),
-    ".csv": lambda file, cloud: text.write(file, cloud, separator=","),
+    **dict.fromkeys(TEXT, text.write),
+    ".csv": lambda file, table: text.write(file, table, separator=","),
 }
 READABLE = tuple(_READERS)
-WRITABLE = tuple(_WRITERS)
+WRITABLE = tuple(WRITERS)
 
 
-def clouds_in(folder: Path) -> list[Path]:
-    """The files of a folder with a known ending, by name, without text files that begin with prose."""
-    known = sorted(p for p in folder.iterdir() if p.suffix.lower() in READABLE and p.is_file())
-    return [p for p in known if p.suffix.lower() not in _TEXT or not text.is_prose(p)]
+def clouds_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of a folder with a known ending, by name, and those that are left out: of other endings, and text that
+    begins with prose."""
+    files = sorted(p for p in folder.iterdir() if p.is_file())
+    clouds = [p for p in files if p.suffix.lower() in READABLE and not (is_text(p) and text.is_prose(p))]
+    return clouds, [p for p in files if p not in clouds]
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is read as lines of numbers, by its ending."""
+    return path.suffix.lower() in TEXT
 
 
 def read_cloud(
-    path: str | PathLike[str], *, need_labels: bool = False, invalid: Literal["error", "drop"] = "error"
+    path: str | PathLike[str],
+    *,
+    need_labels: bool = False,
+    invalid: Invalid = "error",
+    columns: Sequence[str] | None = None,
 ) -> PointCloud:
     """The cloud in a file: .las .laz .ply .pcd .e57 .npz, or text (.xyz .txt .asc .pts .csv).
 
     Names of labels come from the header, else from ``<path>.labels.json`` beside the file (``{"0": "ground", ...}``).
-    ``invalid="drop"`` leaves out points that are not finite; ``need_labels`` refuses a cloud without any label.
-    Raises FileNotFoundError, ImportError naming what to install, or CloudFileError: one line with the path.
+    ``invalid="drop"`` leaves out points whose places are not finite; ``need_labels`` refuses a cloud without any label;
+    ``columns`` names those of a text file, whatever its header says. Raises FileNotFoundError, ImportError naming what
+    to install, or CloudFileError: one line with the path.
     """
     place = Path(path)
-    reader = _READERS.get(place.suffix.lower())
-    if reader is None:
-        raise CloudFileError(path, f"unknown kind of point cloud {place.suffix!r}: use {' '.join(READABLE)}")
-    return read_with(reader, place, need_labels=need_labels, invalid=invalid)
+    if invalid not in ("error", "drop"):
+        raise ValueError(f"invalid={invalid!r}: use 'error' or 'drop'")
+    table = read_table(place, columns)
+    with _blamed(place):
+        cloud = from_table(table, place.stem, invalid)
+    if need_labels and cloud.labels is None:
+        raise CloudFileError(path, "holds no labels: a column 'label' (LAS: or classification) is needed")
+    return cloud
 
 
-def read_with(
-    reader: Callable[[Path], Table], path: Path, *, need_labels: bool = False, invalid: str = "error"
-) -> PointCloud:
-    """``read_cloud`` with the reader of one format."""
+def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
+    """The columns of a file as they are in it, and what its header says. Raises as :func:`read_cloud`."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None and columns is None:
+        raise CloudFileError(path, f"unknown kind of point cloud {path.suffix!r}: use {' '.join(READABLE)}")
+    if columns is not None and path.suffix.lower() in set(READABLE) - set(TEXT):
+        raise CloudFileError(
+            path, f"names its columns itself: only text files take others ({' '.join(TEXT)})"
+        )
     if path.is_dir():
         raise CloudFileError(path, "is a folder: give the name of a file in it")
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
-    if invalid not in ("error", "drop"):
-        raise ValueError(f"invalid={invalid!r}: use 'error' or 'drop'")
     if path.stat().st_size == 0:
         raise CloudFileError(path, "is empty (0 bytes)")
-    try:
-        cloud = from_table(_with_sidecar(reader(path), path), path.stem, invalid)
-    except (ImportError, PermissionError):
-        raise
-    except CloudError as error:
-        raise CloudFileError(path, str(error)) from None
-    except BaseException as error:
-        if not _is_damage(error):
-            raise
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
-        raise CloudFileError(path, f"cannot be read, it is cut short or damaged ({reason})") from None
-    if need_labels and cloud.labels is None:
-        raise CloudFileError(path, "holds no labels: a column 'label' (LAS: or classification) is needed")
-    return cloud
+    with _blamed(path):
+        table = text.read(path, columns) if columns is not None or reader is None else reader(path)
+        return _with_sidecar(table, path)
 
 
 def write_cloud(path: str | PathLike[str], cloud: PointCloud) -> None:
@@ -96,20 +107,38 @@ def write_cloud(path: str | PathLike[str], cloud: PointCloud) -> None:
     Raises OSError or CloudFileError: one line with the path; a file that was there stays as it was.
     """
     place = Path(path)
-    writer = _WRITERS.get(place.suffix.lower())
+    writer = WRITERS.get(place.suffix.lower())
     if writer is None:
         raise CloudFileError(path, f"cannot write {place.suffix!r} files: use {' '.join(WRITABLE)}")
-    write_with(writer, place, cloud)
+    write_with(lambda file: writer(file, to_table(cloud)), place)
 
 
-def write_with(writer: Callable[[IO[bytes], PointCloud], None], path: Path, cloud: PointCloud) -> None:
-    """``write_cloud`` with the writer of one format."""
+def write_with(writer: Callable[[IO[bytes]], None], path: Path) -> None:
+    """The file that ``writer`` writes, whole or not at all. Raises as :func:`write_cloud`."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: no such folder to write {path.name} to")
     try:
-        write_atomically(path, lambda file: writer(file, cloud))
+        write_atomically(path, writer)
+    except CloudFileError:
+        raise
     except CloudError as error:
         raise CloudFileError(path, str(error)) from None
+
+
+@contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with the content of a file is told in one line that begins with its path."""
+    try:
+        yield
+    except (ImportError, PermissionError, CloudFileError):
+        raise
+    except CloudError as error:
+        raise CloudFileError(path, str(error)) from None
+    except BaseException as error:
+        if not _is_damage(error):
+            raise
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise CloudFileError(path, f"cannot be read, it is cut short or damaged ({reason})") from None
 
 
 def _is_damage(error: BaseException) -> bool:
@@ -119,10 +148,10 @@ def _is_damage(error: BaseException) -> bool:
 
 def _with_sidecar(table: Table, path: Path) -> Table:
     beside = path.with_name(path.name + ".labels.json")
-    if table.label_names or not beside.is_file():
+    if table.said.label_names or not beside.is_file():
         return table
     try:
-        label_names, crs = from_json(beside.read_text(encoding="utf-8"))
+        said = Said.from_json(beside.read_text(encoding="utf-8"))
     except ValueError as error:
         raise CloudError(f"has names of labels in {beside.name} that cannot be read: {error}") from None
-    return Table(table.columns, label_names, table.crs or crs)
+    return replace(table, said=Said(said.label_names, table.said.crs or said.crs, table.said.added))

@@ -1,75 +1,61 @@
-"""LAS and LAZ (extra ``scenes``: laspy with lazrs). Labels and segments are extra dimensions of the file.
+"""LAS and LAZ (extra ``scenes``: laspy with lazrs), read.
 
-Written: LAS 1.4, point format 6 (7 with colour), coordinates to 0.1 mm (coarser, up to 1 mm, where the extent asks
-for it) from an offset in whole kilometres; extra dimensions ``label``, ``segment`` (-1: none), ``intensity_value`` if
-the intensity is not a whole number from 0 to 65535, and every extra attribute that is no standard dimension. Names
-of labels in a header record (user ``gapcut``, record 1, JSON). ``classification`` holds the labels where their names
-are those of the LAS standard, else 0: a class number of ours means something else in every other program.
-
-Read: labels from an extra dimension, else from ``classification``, where 0 ("never classified") is unlabelled.
+Labels come from an extra dimension, else from ``classification``, where 0 ("never classified") is unlabelled. The
+header is believed where it fits the file. Writing: :mod:`gapcut.scenes.clouds.las_write`.
 """
 
 from __future__ import annotations
 
 import struct
+import warnings
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from gapcut.extras import needed
-from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.names import COLOURS, MEANING, from_json, plain_name, to_json
-from gapcut.scenes.clouds.table import Table, to_columns
+from gapcut.scenes.clouds.lines import check_count
+from gapcut.scenes.clouds.names import COLOURS, Said
+from gapcut.scenes.clouds.table import Table
 from gapcut.typing import AnyArray
 
-STANDARD_NAMES = {
-    0: "never classified", 1: "unclassified", 2: "ground", 3: "low vegetation", 4: "medium vegetation",
-    5: "high vegetation", 6: "building", 7: "low noise", 8: "key point", 9: "water", 10: "rail", 11: "road surface",
-    12: "overlap", 13: "guard wire", 14: "conductor wire", 15: "transmission tower", 16: "wire connector",
-    17: "bridge deck", 18: "high noise",
-}  # fmt: skip
-"""Classes of the LAS 1.4 specification, table 17."""
-
-_USER, _RECORD = "gapcut", 1
-_POINTS_AT_ONCE = 200_000
+USER, RECORD = "gapcut", 1
+"""Of the header record that holds our JSON."""
+POINTS_AT_ONCE = 200_000
 _HEADER_HEAD = struct.Struct("<4s90sHII")
 """Signature, what is read by laspy, size of the header, where the points begin, number of header records."""
 _RECORD_HEAD = 54
-_CHANGED_NAMES = {"scan_angle_rank": "scan_angle"}
-_NOT_KEPT = ("X", "Y", "Z", "intensity", "classification", *COLOURS)
-_FINEST, _COARSEST = 1e-4, 1e-3
-_LONGEST_NAME = 32
+_ANY_SIZE = 0xFFFFFFFF
+_PROJECTED, _GEOGRAPHIC, _USER_DEFINED = 3072, 2048, 32767
+"""GeoTIFF keys of the coordinate system, and what is no EPSG number."""
 
 
-def _laspy() -> Any:
+def laspy() -> Any:
     return needed("laspy", "LAS and LAZ files need", "scenes")
 
 
 def read(path: Path) -> Table:
     """Columns of a LAS or LAZ file. What laspy raises on a damaged one passes through."""
-    _check_records(path)
-    with _laspy().open(str(path)) as reader:
+    check_records(path)
+    with laspy().open(str(path)) as reader:
         header = reader.header
-        _check_size(path, header)
-        chunks = [_columns_of(points, header) for points in reader.chunk_iterator(_POINTS_AT_ONCE)]
+        check_header(path, header)
+        chunks = [_columns_of(points, header) for points in reader.chunk_iterator(POINTS_AT_ONCE)]
         found = sum(len(chunk["x"]) for chunk in chunks)
         if found != header.point_count:
             raise CloudError(f"holds {found:,} of {header.point_count:,} points: the file was cut short")
-        label_names, crs = _header_records(header)
+        said = header_says(header)
     if not chunks:
         raise CloudError("holds no points")
     columns = {key: np.concatenate([chunk[key] for chunk in chunks]) for key in chunks[0]}
-    if not _settle_labels(columns) and not label_names and "label" in columns:
-        present = np.unique(columns["label"]).tolist()
-        label_names = {k: STANDARD_NAMES.get(k, f"class {k}") for k in present if k >= 0}
     if "intensity_value" in columns:
         columns["intensity"] = columns.pop("intensity_value")
-    return Table(_without_constants(columns), label_names, crs)
+    _check_box(path, header, columns)
+    return Table(_without_constants(columns), said, las=True)
 
 
-def _check_records(path: Path) -> None:
+def check_records(path: Path) -> None:
     """That the header records announced fit before the points: else laspy would read on for minutes."""
     with path.open("rb") as file:
         start = file.read(_HEADER_HEAD.size)
@@ -80,17 +66,34 @@ def _check_records(path: Path) -> None:
         raise CloudError("has a damaged header (its records do not fit before the points), or was cut short")
 
 
-def _check_size(path: Path, header: Any) -> None:
+def check_header(path: Path, header: Any) -> None:
+    """That steps and number of points can be those of the file. Raises CloudError."""
+    for axis, scale, offset in zip("xyz", header.scales, header.offsets, strict=True):
+        if not (np.isfinite([scale, offset]).all() and scale != 0.0):
+            raise CloudError(
+                f"has a header with scale {scale:g} and offset {offset:g} for {axis}: correct them"
+            )
     if header.are_points_compressed:
         _check_chunks(path, header)
         return
-    room = (path.stat().st_size - header.offset_to_point_data) // max(1, header.point_format.size)
+    size, end = max(1, header.point_format.size), path.stat().st_size
+    for later in (header.start_of_first_evlr, header.start_of_waveform_data_packet_record):
+        end = min(end, later) if later > header.offset_to_point_data else end
+    room, left = divmod(end - header.offset_to_point_data, size)
     if header.point_count > room:
         raise CloudError(f"holds {max(0, room):,} of {header.point_count:,} points: the file was cut short")
+    if left == 0:
+        check_count(header.point_count, room)
+    elif room > header.point_count:
+        warnings.warn(
+            f"{path}: {end - header.offset_to_point_data - header.point_count * size:,} bytes after the points "
+            "that the header announces were not read",
+            stacklevel=2,
+        )
 
 
 def _check_chunks(path: Path, header: Any) -> None:
-    """That a LAZ file's table of chunks is inside it and has no more chunks than points: the LAZ library would
+    """That a LAZ file's table of chunks is inside it and has as many chunks as the points take: the LAZ library would
     reserve gigabytes for what a damaged one announces."""
     with path.open("rb") as file:
         file.seek(header.offset_to_point_data)
@@ -102,10 +105,26 @@ def _check_chunks(path: Path, header: Any) -> None:
             raise CloudError("has no table of chunks where it should be: the file was cut short")
         file.seek(table)
         _, chunks = struct.unpack("<II", file.read(8))
-    if chunks > max(1, header.point_count):
+    size = next(
+        (struct.unpack_from("<I", v.record_data, 12)[0] for v in header.vlrs.get("LasZipVlr")), _ANY_SIZE
+    )
+    most = header.point_count if size == _ANY_SIZE else -(-header.point_count // max(1, size))
+    if chunks > max(1, most):
         raise CloudError(
-            f"announces {chunks:,} chunks for {header.point_count:,} points: the file is damaged"
+            f"announces {chunks:,} chunks for {header.point_count:,} points: its header is wrong or damaged"
         )
+
+
+def _check_box(path: Path, header: Any, columns: dict[str, AnyArray]) -> None:
+    for i, axis in enumerate("xyz"):
+        low, high, near = columns[axis].min(), columns[axis].max(), 10 * abs(header.scales[i])
+        if not (header.mins[i] <= low + near and header.maxs[i] >= high - near):
+            warnings.warn(
+                f"{path}: the header says {header.mins[i]:g} to {header.maxs[i]:g} for {axis}, but the points are from "
+                f"{low:g} to {high:g}: the header was not believed",
+                stacklevel=2,
+            )
+            return
 
 
 def _columns_of(points: Any, header: Any) -> dict[str, AnyArray]:
@@ -117,38 +136,36 @@ def _columns_of(points: Any, header: Any) -> dict[str, AnyArray]:
         if name in ("X", "Y", "Z"):
             continue
         values = np.array(points[name])
-        if values.ndim != 1:
-            columns |= {f"{plain_name(name)}_{i}": part for i, part in enumerate(values.T)}
-            continue
-        columns[_CHANGED_NAMES.get(name, plain_name(name))] = values
+        parts = (
+            {name: values} if values.ndim == 1 else {f"{name}_{i}": part for i, part in enumerate(values.T)}
+        )
+        for part, value in parts.items():
+            while part in columns:
+                part += "_"
+            columns[part] = value
     return columns
 
 
-def _header_records(header: Any) -> tuple[dict[int, str], str | None]:
-    label_names: dict[int, str] = {}
-    crs = None
+def header_says(header: Any) -> Said:
+    """Names of labels, coordinate system (WKT, else ``EPSG:<number>`` of the GeoTIFF keys), what was added."""
+    said, wkt, epsg = Said(), None, None
     for record in [*header.vlrs, *(header.evlrs or [])]:
-        if record.user_id == _USER and record.record_id == _RECORD:
-            label_names, _ = from_json(bytes(record.record_data).decode("utf-8"))
-        elif type(record).__name__ == "WktCoordinateSystemVlr":
-            crs = record.string.strip("\0") or None
-    return label_names, crs
-
-
-def _settle_labels(columns: dict[str, AnyArray]) -> bool:
-    """Whether labels come from an extra dimension; else ``label`` is made of ``classification``."""
-    classification = columns.pop("classification").astype(np.int32)
-    own = any(MEANING.get(name.lower()) == "label" for name in columns)
-    if not own:
-        columns["label"] = np.where(classification == 0, -1, classification)
-    return own
+        kind = type(record).__name__
+        if record.user_id == USER and record.record_id == RECORD:
+            said = Said.from_json(bytes(record.record_data).decode("utf-8"))
+        elif kind == "WktCoordinateSystemVlr":
+            wkt = record.string.strip("\0") or None
+        elif kind == "GeoKeyDirectoryVlr":
+            keys = {key.id: key.value_offset for key in record.geo_keys if key.tiff_tag_location == 0}
+            code = keys.get(_PROJECTED, keys.get(_GEOGRAPHIC, 0))
+            epsg = f"EPSG:{code}" if 0 < code < _USER_DEFINED else None
+    return Said(said.label_names, wkt or said.crs or epsg, said.added)
 
 
 def _without_constants(columns: dict[str, AnyArray]) -> dict[str, AnyArray]:
     """Without standard dimensions that hold zeros only, colours and intensity among them."""
-    standard = set(_laspy().PointFormat(8).standard_dimension_names) | set(
-        _laspy().PointFormat(3).standard_dimension_names
-    )
+    formats = (laspy().PointFormat(8), laspy().PointFormat(3))
+    standard = {name for form in formats for name in form.standard_dimension_names}
     has_colour = any(columns[name].any() for name in COLOURS if name in columns)
     kept = {}
     for name, values in columns.items():
@@ -156,118 +173,3 @@ def _without_constants(columns: dict[str, AnyArray]) -> dict[str, AnyArray]:
         if not empty:
             kept[name] = values
     return kept
-
-
-def write(file: IO[bytes], cloud: PointCloud, compress: bool) -> None:
-    """A LAS (LAZ if ``compress``) file into a seekable binary stream."""
-    laspy = _laspy()
-    columns = to_columns(cloud)
-    if cloud.intensity is not None and not _fits(cloud.intensity, np.uint16):
-        columns["intensity_value"] = columns.pop("intensity")
-    header = laspy.LasHeader(version="1.4", point_format=7 if cloud.colour is not None else 6)
-    header.offsets, header.scales = _grid(cloud)
-    standard = set(header.point_format.standard_dimension_names) - set(_NOT_KEPT)
-    custom = [n for n in columns if not _is_standard(n, columns[n], standard)]
-    header.add_extra_dims([laspy.ExtraBytesParams(name=_checked(n), type=columns[n].dtype) for n in custom])
-    _add_records(laspy, header, cloud)
-    data = laspy.LasData(header)
-    data.points = laspy.ScaleAwarePointRecord.zeros(cloud.n_points, header=header)
-    data.x, data.y, data.z = cloud.xyz.T
-    for name, values in columns.items():
-        if name in COLOURS:
-            data[name] = values.astype(np.uint16) * 257
-        elif name not in ("x", "y", "z"):
-            data[name] = values
-    if cloud.labels is not None and _are_standard(cloud):
-        data.classification = np.maximum(cloud.labels, 0).astype(np.uint8)
-    stream = _Stream(file)
-    try:
-        with laspy.open(stream, mode="w", header=header, do_compress=compress, closefd=False) as writer:
-            writer.write_points(data.points)
-    except Exception as error:
-        raise stream.failed or error from None
-
-
-class _Stream:
-    """A stream that keeps why a write failed: lazrs tells only that it did."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.failed: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        try:
-            return self._file.write(data)
-        except OSError as error:
-            self.failed = error
-            raise
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-
-def _is_standard(name: str, values: AnyArray, standard: set[str]) -> bool:
-    if name in ("x", "y", "z", "intensity", *COLOURS):
-        return True
-    if name not in standard:
-        return False
-    limits = {"gps_time": None, "scan_angle": np.int16, "point_source_id": np.uint16, "user_data": np.uint8}
-    if name in limits:
-        kind = limits[name]
-        fits = kind is None or _fits(values, kind)
-    else:
-        fits = _fits(values, np.uint8) and values.max() < (
-            16 if name in ("return_number", "number_of_returns") else 2
-        )
-    if not fits:
-        raise CloudError(
-            f"attribute {name!r} does not fit the LAS dimension of that name: rename it or write .ply"
-        )
-    return True
-
-
-def _fits(values: AnyArray, kind: type[np.integer[Any]]) -> bool:
-    limits = np.iinfo(kind)
-    with np.errstate(invalid="ignore"):
-        return bool(
-            (values == np.floor(values)).all() and values.min() >= limits.min and values.max() <= limits.max
-        )
-
-
-def _grid(cloud: PointCloud) -> tuple[AnyArray, AnyArray]:
-    """Offsets in whole kilometres and steps so that 32-bit integers reach every point."""
-    low, high = cloud.xyz.min(axis=0), cloud.xyz.max(axis=0)
-    offsets = np.floor((low + high) / 2000.0) * 1000.0
-    reach = np.maximum(np.abs(low - offsets), np.abs(high - offsets)) / (2.0**31 - 2)
-    if reach.max() > _COARSEST:
-        raise CloudError(
-            f"the points extend over {float((high - low).max()):.3g} m, too far for LAS to keep 1 mm: write .ply"
-        )
-    return offsets, np.where(reach > _FINEST, _COARSEST, _FINEST)
-
-
-def _are_standard(cloud: PointCloud) -> bool:
-    assert cloud.labels is not None
-    present = [k for k in np.unique(cloud.labels).tolist() if k >= 0]
-    return all(
-        0 < k < 256 and cloud.label_names.get(k) in (STANDARD_NAMES.get(k), f"class {k}") for k in present
-    )
-
-
-def _checked(name: str) -> str:
-    if len(name.encode("utf-8")) > _LONGEST_NAME:
-        raise CloudError(f"attribute {name!r} has a name longer than the 32 bytes LAS allows: rename it")
-    return name
-
-
-def _add_records(laspy: Any, header: Any, cloud: PointCloud) -> None:
-    text = to_json(cloud.label_names, None).encode("ascii")
-    if len(text) > 65535:
-        raise CloudError("the names of the labels are longer than a LAS header record (65535 bytes)")
-    if text:
-        header.vlrs.append(laspy.VLR(_USER, _RECORD, "names of the labels (JSON)", text))
-    if cloud.crs:
-        from laspy.vlrs.known import WktCoordinateSystemVlr
-
-        header.vlrs.append(WktCoordinateSystemVlr(cloud.crs))
-        header.global_encoding.wkt = True

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from gapcut.data.npz import GraphFileError, read_arrays
-from gapcut.scenes.clouds.cloud import PointCloud
+from gapcut.scenes.clouds.addition import Addition
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.names import COLOURS, COORDINATES, from_json, to_json
-from gapcut.scenes.clouds.table import Table, to_columns
+from gapcut.scenes.clouds.names import COLOURS, COORDINATES, Said
+from gapcut.scenes.clouds.table import Table
 from gapcut.typing import AnyArray
 
 _WIDE = {"xyz": COORDINATES, "colour": COLOURS, "color": COLOURS, "rgb": COLOURS}
+_SAID = "gapcut"
 
 
 def read(path: Path) -> Table:
     """Columns of the arrays, which must all have one row per point. Raises CloudError."""
-    try:
-        arrays = read_arrays(path)
-    except GraphFileError as error:
-        raise CloudError(str(error).removeprefix(f"{path}: ")) from None
-    said = str(arrays.pop("gapcut")) if "gapcut" in arrays else ""
+    arrays, said = _arrays(path)
     columns: dict[str, AnyArray] = {}
     for key, values in arrays.items():
         if key in _WIDE and values.ndim == 2 and values.shape[1] == 3:
@@ -39,20 +37,40 @@ def read(path: Path) -> Table:
         raise CloudError(
             f"has arrays of {min(sizes)} and of {max(sizes)} rows: every point needs all of them"
         )
-    return Table(columns, *from_json(said or "{}"))
+    return Table(columns, said)
 
 
-def write(file: IO[bytes], cloud: PointCloud) -> None:
+def write(file: IO[bytes], table: Table) -> None:
     """A compressed npz without pickle."""
-    columns = to_columns(cloud)
-    arrays: dict[str, AnyArray] = {"xyz": cloud.xyz}
-    if cloud.colour is not None:
-        arrays["colour"] = cloud.colour
-    arrays |= {key: values for key, values in columns.items() if key not in (*COORDINATES, *COLOURS)}
-    clash = [key for key in cloud.extra if key in (*_WIDE, "gapcut", "file", "allow_pickle")]
+    columns = dict(table.columns)
+    clash = [key for key in columns if key in (*_WIDE, _SAID, "file", "allow_pickle")]
     if clash:
         raise CloudError(f"an npz file cannot carry an extra attribute called {clash[0]!r}: rename it")
-    said = to_json(cloud.label_names, cloud.crs)
-    if said:
-        arrays["gapcut"] = np.array(said)
-    np.savez_compressed(file, allow_pickle=False, **arrays)
+    arrays: dict[str, AnyArray] = {"xyz": np.stack([columns.pop(axis) for axis in COORDINATES], axis=1)}
+    if all(name in columns for name in COLOURS):
+        arrays["colour"] = np.stack([columns.pop(name) for name in COLOURS], axis=1)
+    _save(file, arrays | columns, table.said)
+
+
+def add(source: Path, file: IO[bytes], addition: Addition) -> None:
+    """The source's arrays as they are, and ours."""
+    arrays, said = _arrays(source)
+    addition.check(len(next(iter(arrays.values()))))
+    placed = addition.place(arrays, said)
+    rows = slice(None) if addition.rows is None else addition.rows
+    kept = {name: values[rows] for name, values in arrays.items() if name not in placed.dropped}
+    _save(file, {**kept, **placed.columns}, placed.said)
+
+
+def _arrays(path: Path) -> tuple[dict[str, AnyArray], Said]:
+    try:
+        arrays = dict(read_arrays(path))
+    except GraphFileError as error:
+        raise CloudError(str(error).removeprefix(f"{path}: ")) from None
+    said = str(arrays.pop(_SAID)) if _SAID in arrays else ""
+    return arrays, Said.from_json(said or "{}")
+
+
+def _save(file: IO[bytes], arrays: Mapping[str, AnyArray], said: Said) -> None:
+    text = said.to_json()
+    np.savez_compressed(file, allow_pickle=False, **arrays, **({_SAID: np.array(text)} if text else {}))

@@ -7,18 +7,26 @@ comment (JSON). The sensor pose of ``VIEWPOINT`` is not applied to the points, a
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from gapcut.scenes.clouds import lzf
-from gapcut.scenes.clouds.cloud import PointCloud
+from gapcut.scenes.clouds.addition import Addition
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.lines import binary_points, text_points
-from gapcut.scenes.clouds.names import COLOURS, from_json, to_json
-from gapcut.scenes.clouds.table import Table, packed_rows, to_columns
+from gapcut.scenes.clouds.lines import (
+    binary_points,
+    check_count,
+    decoded,
+    longer_lines,
+    text_points,
+    write_lines,
+)
+from gapcut.scenes.clouds.names import COLOURS, COORDINATES, Said, one_word
+from gapcut.scenes.clouds.table import Table, packed_rows
 from gapcut.typing import AnyArray
 
 _KINDS = {"F": "f", "I": "i", "U": "u"}
@@ -40,6 +48,10 @@ class _Header:
     points: int
     data: str
     said: str
+    remarks: tuple[str, ...]
+    shape: tuple[str, str]
+    """Words after WIDTH and HEIGHT."""
+    viewpoint: str
 
     @property
     def dtype(self) -> np.dtype[np.void]:
@@ -50,15 +62,7 @@ def read(path: Path) -> Table:
     """Columns of a PCD file; padding (fields named ``_``) left out. Raises CloudError."""
     with path.open("rb") as file:
         header = _header(file)
-        if header.data == "ascii":
-            parts = _ascii(file, header)
-        elif header.data == "binary":
-            rows = binary_points(file, header.dtype, header.points)
-            parts = [rows[f"{i}"] for i in range(len(header.fields))]
-        elif header.data == "binary_compressed":
-            parts = _compressed(file, header, path.stat().st_size - file.tell())
-        else:
-            raise CloudError(f"has PCD data {header.data!r}: expected ascii, binary or binary_compressed")
+        parts = _parts(file, header, path.stat().st_size)
     columns: dict[str, AnyArray] = {}
     for part, values in zip(header.fields, parts, strict=True):
         if part.name == "_":
@@ -68,11 +72,24 @@ def read(path: Path) -> Table:
             continue
         for i in range(part.count):
             columns[part.name if part.count == 1 else f"{part.name}_{i}"] = values[:, i]
-    return Table(columns, *from_json(header.said or "{}"))
+    return Table(columns, Said.from_json(header.said or "{}"))
+
+
+def _parts(file: IO[bytes], header: _Header, size: int) -> list[AnyArray]:
+    """(points, count) values of each field."""
+    if header.data == "ascii":
+        return _ascii(file, header)
+    if header.data == "binary":
+        rows = binary_points(file, header.dtype, header.points)
+        return [rows[f"{i}"] for i in range(len(header.fields))]
+    if header.data == "binary_compressed":
+        return _compressed(file, header, size - file.tell())
+    raise CloudError(f"has PCD data {header.data!r}: expected ascii, binary or binary_compressed")
 
 
 def _header(file: IO[bytes]) -> _Header:
     entries: dict[str, list[str]] = {}
+    remarks: list[str] = []
     said = ""
     while "DATA" not in entries:
         line = file.readline(_LONGEST_HEADER)
@@ -80,7 +97,10 @@ def _header(file: IO[bytes]) -> _Header:
             raise CloudError("has a PCD header without a DATA line: the file was cut short or is no PCD file")
         text = line.decode("utf-8", errors="replace").strip()
         if text.startswith("#"):
-            said = text[1:].strip() if text[1:].strip().startswith('{"gapcut"') else said
+            if text[1:].strip().startswith('{"gapcut"'):
+                said = text[1:].strip()
+            else:
+                remarks.append(text)
         elif text:
             key, *words = text.split()
             entries[key] = words
@@ -97,7 +117,14 @@ def _header(file: IO[bytes]) -> _Header:
     points = _whole(entries, "POINTS") if "POINTS" in entries else _whole(entries, "WIDTH")
     if len(points) != 1:
         raise CloudError("has a PCD header that does not say how many points there are")
-    return _Header(fields, points[0], " ".join(entries["DATA"]), said)
+    wide, high = _whole(entries, "WIDTH"), _whole(entries, "HEIGHT")
+    if len(wide) == len(high) == 1 and wide[0] * high[0] != points[0]:
+        raise CloudError(
+            f"announces {points[0]:,} points, but {wide[0]:,} times {high[0]:,}: correct the header's POINTS"
+        )
+    shape = (str(wide[0]), str(high[0])) if len(wide) == len(high) == 1 else (str(points[0]), "1")
+    data, view = (" ".join(entries.get(key, ["0 0 0 1 0 0 0"])) for key in ("DATA", "VIEWPOINT"))
+    return _Header(fields, points[0], data, said, tuple(remarks), shape, view)
 
 
 def _whole(entries: dict[str, list[str]], key: str) -> list[int]:
@@ -115,6 +142,7 @@ def _kind(letter: str, size: int) -> str:
 
 def _ascii(file: IO[bytes], header: _Header) -> list[AnyArray]:
     rows = text_points(file, header.points, sum(f.count for f in header.fields))
+    check_count(header.points, header.points + sum(1 for line in file if line.strip()))
     parts, at = [], 0
     for f in header.fields:
         values = rows[:, at : at + f.count]
@@ -155,29 +183,73 @@ def _unpacked(packed: AnyArray) -> dict[str, AnyArray]:
     }
 
 
-def write(file: IO[bytes], cloud: PointCloud) -> None:
+def write(file: IO[bytes], table: Table) -> None:
     """A binary PCD file."""
-    columns = to_columns(cloud)
-    if np.abs(cloud.xyz.astype(np.float32) - cloud.xyz).max() <= _SINGLE_KEEPS:
-        columns |= {axis: columns[axis].astype(np.float32) for axis in "xyz"}
-    if cloud.colour is not None:
+    columns = {one_word(name): values for name, values in table.columns.items()}
+    xyz = np.stack([columns[axis] for axis in COORDINATES], axis=1).astype(np.float64)
+    if np.abs(xyz.astype(np.float32) - xyz).max(initial=0.0) <= _SINGLE_KEEPS:
+        columns |= {axis: columns[axis].astype(np.float32) for axis in COORDINATES}
+    if all(name in columns and columns[name].dtype == np.uint8 for name in COLOURS):
         red, green, blue = (columns.pop(name).astype(np.uint32) for name in COLOURS)
         columns["rgb"] = red << 16 | green << 8 | blue
-    said = to_json(cloud.label_names, cloud.crs)
-    kinds = [values.dtype for values in columns.values()]
-    lines = [
-        "# .PCD v0.7 - Point Cloud Data file format",
-        *([f"# {said}"] if said else []),
-        "VERSION 0.7",
-        f"FIELDS {' '.join(columns)}",
-        f"SIZE {' '.join(str(k.itemsize) for k in kinds)}",
-        f"TYPE {' '.join(k.kind.upper() for k in kinds)}",
-        f"COUNT {' '.join('1' for _ in kinds)}",
-        f"WIDTH {cloud.n_points}",
-        "HEIGHT 1",
-        "VIEWPOINT 0 0 0 1 0 0 0",
-        f"POINTS {cloud.n_points}",
-        "DATA binary",
-    ]
-    file.write(("\n".join(lines) + "\n").encode("utf-8"))
+    fields = [_Field(name, values.dtype.str[1:], 1) for name, values in columns.items()]
+    said = table.said.to_json()
+    count = len(table)
+    first = "# .PCD v0.7 - Point Cloud Data file format"
+    header = _Header(tuple(fields), count, "binary", said, (first,), (str(count), "1"), "0 0 0 1 0 0 0")
+    write_lines(file, _header_lines(header))
     file.write(packed_rows(columns, "<").data)
+
+
+def _header_lines(header: _Header) -> list[str]:
+    return [
+        *header.remarks,
+        *([f"# {header.said}"] if header.said else []),
+        "VERSION 0.7",
+        f"FIELDS {' '.join(f.name for f in header.fields)}",
+        f"SIZE {' '.join(f.kind[-1] for f in header.fields)}",
+        f"TYPE {' '.join(f.kind[-2].upper() for f in header.fields)}",
+        f"COUNT {' '.join(str(f.count) for f in header.fields)}",
+        f"WIDTH {header.shape[0]}",
+        f"HEIGHT {header.shape[1]}",
+        f"VIEWPOINT {header.viewpoint}",
+        f"POINTS {header.points}",
+        f"DATA {header.data}",
+    ]
+
+
+def add(source: Path, file: IO[bytes], addition: Addition) -> None:
+    """The source with our fields after its own, all else as it is; what is compressed becomes binary. Where points go,
+    the rows of an organised cloud become one."""
+    with source.open("rb") as given:
+        header = _header(given)
+        addition.check(header.points)
+        placed = addition.place(
+            [f.name for f in header.fields if f.name != "_"], Said.from_json(header.said or "{}")
+        )
+        gone = [f for f in header.fields if f.name in placed.dropped]
+        ours = [_Field(name, values.dtype.str[1:], 1) for name, values in placed.columns.items()]
+        longer = replace(
+            header,
+            fields=tuple([f for f in header.fields if f not in gone] + ours),
+            points=addition.n_points,
+            data="ascii" if header.data == "ascii" else "binary",
+            said=placed.said.to_json(),
+            shape=header.shape if addition.rows is None else (str(addition.n_points), "1"),
+        )
+        write_lines(file, _header_lines(longer))
+        if header.data == "ascii":
+            starts = np.cumsum([0, *(f.count for f in header.fields)]).tolist()
+            at = [starts[i] + k for i, f in enumerate(header.fields) if f in gone for k in range(f.count)]
+            lines = islice((line for line in decoded(given) if line.strip()), header.points)
+            write_lines(file, longer_lines(lines, placed.columns, addition.rows, at))
+            return
+        parts = _parts(given, header, source.stat().st_size)
+        kept = [values for f, values in zip(header.fields, parts, strict=True) if f not in gone]
+        rows = np.empty(addition.n_points, dtype=longer.dtype)
+        which = slice(None) if addition.rows is None else addition.rows
+        for i, values in enumerate(kept):
+            rows[f"{i}"] = values[which]
+        for i, values in enumerate(placed.columns.values(), start=len(kept)):
+            rows[f"{i}"] = values[:, None]
+        file.write(rows.data)

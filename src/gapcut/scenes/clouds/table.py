@@ -9,22 +9,64 @@ import numpy as np
 
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.names import COLOURS, COORDINATES, canonical
-from gapcut.typing import AnyArray, BoolArray, IntArray
+from gapcut.scenes.clouds.las_classes import class_names
+from gapcut.scenes.clouds.names import COLOURS, COORDINATES, Said, canonical, meanings, one_word
+from gapcut.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length by name, in the order of the file, and what its header says."""
+    """Columns of equal length under the names and in the order of the file, and what its header says.
+
+    ``las``: a column ``classification`` holds classes of the LAS standard, where 0 is "never classified".
+    """
 
     columns: Mapping[str, AnyArray]
-    label_names: Mapping[int, str] = field(default_factory=dict)
-    crs: str | None = None
+    said: Said = field(default_factory=Said)
+    las: bool = False
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def places(self) -> FloatArray:
+        """(N, 3) float64 coordinates. Raises CloudError where there are none."""
+        chosen = meanings(self.columns)
+        missing = [axis for axis in COORDINATES if axis not in chosen]
+        if missing:
+            have = ", ".join(self.columns) or "none"
+            raise CloudError(f"no column {missing[0]!r} among its columns ({have})")
+        return np.stack([self.columns[chosen[axis]].astype(np.float64) for axis in COORDINATES], axis=1)
+
+    def valid(self) -> BoolArray:
+        """(N,) whether a point has a place."""
+        return np.asarray(np.isfinite(self.places()).all(axis=1))
+
+    def select(self, rows: BoolArray) -> Table:
+        """The rows of a mask (N,)."""
+        return Table({name: values[rows] for name, values in self.columns.items()}, self.said, self.las)
+
+    def to_write(self) -> Table:
+        """For the file of another format: places, colours and intensity under their usual names, all others under
+        their own, without blanks."""
+        chosen = meanings(self.columns)
+        usual = {chosen[name]: name for name in (*COORDINATES, *COLOURS, "intensity") if name in chosen}
+        result: dict[str, AnyArray] = {name: self.columns[raw] for raw, name in usual.items()}
+        result |= {axis: result[axis].astype(np.float64) for axis in COORDINATES}
+        if "red" in result:
+            rgb = whole_colours(np.stack([result[name] for name in COLOURS], axis=1))
+            result |= {name: rgb[:, i] for i, name in enumerate(COLOURS)}
+        for raw, values in self.columns.items():
+            if raw not in usual:
+                name = one_word(raw)
+                while name in result:
+                    name += "_"
+                result[name] = values
+        return Table(result, self.said, self.las)
 
 
-def to_columns(cloud: PointCloud, wide_integers: bool = True) -> dict[str, AnyArray]:
-    """x, y, z (float64), red, green, blue, intensity, label, segment, extras: each of the smallest usual type
-    that keeps every value. Without ``wide_integers`` 64-bit integers become 32-bit ones or float64."""
+def to_table(cloud: PointCloud) -> Table:
+    """x, y, z (float64), red, green, blue, intensity, label, segment, extras: each of the smallest usual type that
+    keeps every value."""
     columns: dict[str, AnyArray] = {axis: cloud.xyz[:, i] for i, axis in enumerate(COORDINATES)}
     if cloud.colour is not None:
         columns |= {name: cloud.colour[:, i] for i, name in enumerate(COLOURS)}
@@ -34,37 +76,40 @@ def to_columns(cloud: PointCloud, wide_integers: bool = True) -> dict[str, AnyAr
         if numbers is not None:
             columns[name] = narrow_integer(numbers)
     columns |= cloud.extra
-    if not wide_integers:
-        columns = {name: _without_64_bits(name, values) for name, values in columns.items()}
-    return columns
+    added = {role: role for role in cloud.added if role in columns}
+    return Table(columns, Said(cloud.label_names, cloud.crs, added))
 
 
 def from_table(table: Table, name: str | None, invalid: str = "error") -> PointCloud:
-    """The cloud of a table. ``invalid="drop"`` leaves out points whose coordinates or intensity are not
-    finite. Raises CloudError."""
-    columns = canonical(table.columns)
-    missing = [axis for axis in COORDINATES if axis not in columns]
-    if missing:
-        have = ", ".join(table.columns) or "none"
-        raise CloudError(f"no column {missing[0]!r} among its columns ({have})")
-    if invalid == "drop":
-        good = _valid(columns)
-        if not good.all():
-            columns = {key: values[good] for key, values in columns.items()}
-    xyz = np.stack([columns.pop(axis).astype(np.float64) for axis in COORDINATES], axis=1)
+    """The cloud of a table. ``invalid="drop"`` leaves out points whose coordinates are not finite. Raises
+    CloudError."""
+    xyz = table.places()
+    if invalid == "drop" and not np.isfinite(xyz).all():
+        good = table.valid()
+        table, xyz = table.select(good), xyz[good]
+    said = table.said
+    columns = canonical(table.columns, said.added)
+    for axis in COORDINATES:
+        columns.pop(axis)
     label, segment = columns.pop("label", None), columns.pop("segment", None)
+    label_names = said.label_names
+    if table.las and label is not None and meanings(table.columns, said.added)["label"] == "classification":
+        label = np.where(label == 0, NO_LABEL, label.astype(np.int32))
+        label_names = label_names or class_names(label)
+    elif table.las:
+        columns.pop("other_classification", None)
     intensity = columns.pop("intensity", None)
-    colour = _colour(columns)
     return PointCloud(
         xyz,
         labels=None if label is None else _numbers(label, "label"),
-        label_names=table.label_names,
+        label_names=label_names,
         segments=None if segment is None else _numbers(segment, "segment"),
-        colour=colour,
-        intensity=intensity,
+        colour=_colour(columns),
+        intensity=None if intensity is None else _finite_or_nan(intensity),
         extra=columns,
-        crs=table.crs,
+        crs=said.crs,
         name=name,
+        added=tuple(role for role in said.added if said.added[role] in table.columns),
     )
 
 
@@ -90,8 +135,27 @@ def narrow_float(values: AnyArray) -> AnyArray:
     return single if np.array_equal(single.astype(np.float64), values, equal_nan=True) else values
 
 
+def without_64_bits(columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """64-bit integers as 32-bit ones or float64. Raises CloudError where neither keeps every value."""
+    return {name: _without_64_bits(name, values) for name, values in columns.items()}
+
+
+def whole_colours(rgb: AnyArray) -> AnyArray:
+    """(N, 3) colours as uint8, or as uint16 where they are: shares of 1 are scaled to 255. Raises CloudError."""
+    if rgb.dtype in (np.uint8, np.uint16):
+        return rgb
+    if not np.isfinite(rgb).all() or rgb.min() < 0:
+        raise CloudError("colours must be finite and at least 0")
+    top = float(rgb.max())
+    if rgb.dtype.kind == "f" and top <= 1.0 and ((rgb != np.floor(rgb)).any() or rgb.dtype.itemsize == 4):
+        return np.rint(rgb * 255.0).astype(np.uint8)
+    if top > 65535.0:
+        raise CloudError(f"a colour is {top:g}: expected 0 to 1, 0 to 255 or 0 to 65535")
+    return rgb.astype(np.uint16 if top > 255.0 else np.uint8)
+
+
 def _without_64_bits(name: str, values: AnyArray) -> AnyArray:
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not len(values):
         return values
     for small in (np.int32, np.uint32):
         if np.iinfo(small).min <= values.min() and values.max() <= np.iinfo(small).max:
@@ -104,12 +168,9 @@ def _without_64_bits(name: str, values: AnyArray) -> AnyArray:
     return doubles
 
 
-def _valid(columns: Mapping[str, AnyArray]) -> BoolArray:
-    good: BoolArray = np.ones(len(columns["x"]), dtype=bool)
-    for name in (*COORDINATES, "intensity"):
-        if name in columns:
-            good &= np.isfinite(columns[name].astype(np.float64))
-    return good
+def _finite_or_nan(values: AnyArray) -> FloatArray:
+    numbers: FloatArray = values.astype(np.float64)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _numbers(values: AnyArray, what: str) -> IntArray:
@@ -128,20 +189,8 @@ def _numbers(values: AnyArray, what: str) -> IntArray:
 
 
 def _colour(columns: dict[str, AnyArray]) -> AnyArray | None:
-    """(N, 3) uint8 of the colour columns, which are taken out; 16-bit colours and shares of 1 are scaled."""
-    given = [columns.pop(name, None) for name in COLOURS]
-    if any(channel is None for channel in given):
-        columns |= {f"other_{n}": c for n, c in zip(COLOURS, given, strict=True) if c is not None}
+    """(N, 3) uint8 of the colour columns, which are taken out; 16-bit colours lose their lower half."""
+    if not all(name in columns for name in COLOURS):
         return None
-    rgb = np.stack([channel for channel in given if channel is not None], axis=1)
-    if rgb.dtype == np.uint8:
-        return rgb
-    if not np.isfinite(rgb).all() or rgb.min() < 0:
-        raise CloudError("colours must be finite and at least 0")
-    top = float(rgb.max())
-    if rgb.dtype.kind == "f" and top <= 1.0 and ((rgb != np.floor(rgb)).any() or rgb.dtype.itemsize == 4):
-        return np.rint(rgb * 255.0).astype(np.uint8)
-    if top > 65535.0:
-        raise CloudError(f"a colour is {top:g}: expected 0 to 1, 0 to 255 or 0 to 65535")
-    whole = rgb.astype(np.uint16)
-    return (whole >> 8 if top > 255.0 else whole).astype(np.uint8)
+    rgb = whole_colours(np.stack([columns.pop(name) for name in COLOURS], axis=1))
+    return (rgb >> 8 if rgb.max(initial=0) > 255 else rgb).astype(np.uint8)

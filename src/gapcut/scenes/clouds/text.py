@@ -1,138 +1,149 @@
 """XYZ text: one line per point, numbers between blanks, tabs, commas or semicolons.
 
-The header names the columns: ``# x y z label``, ``//X Y Z`` (CloudCompare) or ``x,y,z,label``. Without a header 3
-columns are x y z, 4 add intensity, 6 red green blue (0 to 255, else nx ny nz), 7 intensity and colour. A line with
-the number of points before the data (PTS) is skipped; other lines that begin with ``#`` or ``//`` are comments, one
-of which may carry the names of labels (JSON).
+The header names the columns: ``# x y z label``, ``//X Y Z`` (CloudCompare), ``x,y,z,label`` or
+``Easting,Northing,Height``. :mod:`gapcut.scenes.clouds.text_layout` says what is read without one. A line with the
+number of points before the data (PTS) must be right; other lines that begin with ``#`` or ``//`` are comments, one of
+which may carry the names of labels (JSON).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from gapcut.scenes.clouds.cloud import PointCloud
+from gapcut.scenes.clouds.addition import Addition, Placed
 from gapcut.scenes.clouds.errors import CloudError
-from gapcut.scenes.clouds.lines import number_format, read_rows, write_rows
-from gapcut.scenes.clouds.names import from_json, plain_name, to_json
-from gapcut.scenes.clouds.table import Table, narrow_integer, to_columns
+from gapcut.scenes.clouds.lines import check_count, longer_lines, read_rows, row_lines, write_lines
+from gapcut.scenes.clouds.names import Said, one_word
+from gapcut.scenes.clouds.table import Table, narrow_integer
+from gapcut.scenes.clouds.text_layout import (
+    Layout,
+    ProseError,
+    delimiter_of,
+    find_layout,
+    plain_names,
+    recognised,
+    split,
+)
 from gapcut.typing import AnyArray, FloatArray
-
-_MOST_HEADER_LINES = 1000
-_LONGEST_LINE = 1 << 20
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> Table:
-    """Columns of a text file; ``columns`` names them where the header does not. Raises CloudError."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        header, said, first = _header(file)
-        if not first:
-            raise CloudError("holds no points")
-        delimiter = next((mark for mark in ",;" if mark in first), None)
-        rows = read_rows(chain([first], _with_content(file)), delimiter)
-    width = rows.shape[1]
-    names = list(columns) if columns is not None else _names(header, rows)
-    if len(names) != width:
+    """Columns of a text file; ``columns`` names them, whatever the header says. Raises CloudError."""
+    layout, _ = find_layout(path, columns)
+    rows = _numbers(path, layout)
+    names = _names(layout, rows, columns, path)
+    if len(names) != rows.shape[1]:
         raise CloudError(
-            f"names {len(names)} columns ({' '.join(names)}), but its lines hold {width} numbers"
+            f"names {len(names)} columns ({' '.join(names)}), but its lines hold {rows.shape[1]} numbers"
         )
     columns_read = {name: _whole_if_all_are(rows[:, i]) for i, name in enumerate(names)}
-    return Table(columns_read, *from_json(said or "{}"))
+    return Table(columns_read, Said.from_json(layout.said or "{}"))
 
 
 def is_prose(path: Path) -> bool:
     """Whether the first line that says something is neither numbers nor the header of a cloud, as in notes that lie
     beside scans."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            _header(file)
-    except CloudError:
+        find_layout(path)
+    except ProseError:
         return True
+    except CloudError:
+        return False
     return False
+
+
+def write(file: IO[bytes], table: Table, separator: str = " ") -> None:
+    """A header line ``# x y z ...`` (without ``#`` between commas), then one line per point, coordinates to 1e-6 (1e-9
+    below 1000)."""
+    columns = {one_word(name): values for name, values in table.columns.items()}
+    said = table.said.to_json()
+    head = [*([f"# {said}"] if said else []), _header_line(list(columns), separator)]
+    write_lines(file, chain(head, row_lines(columns, separator)))
+
+
+def add(source: Path, file: IO[bytes], addition: Addition, columns: Sequence[str] | None = None) -> None:
+    """Every line of the source as it is, with our values at its end; a header where there was none. Comments between
+    points come after them."""
+    layout, _ = find_layout(source, columns)
+    rows = _numbers(source, layout)
+    addition.check(len(rows))
+    names = _names(layout, rows, columns, source)
+    placed = addition.place(names, Said.from_json(layout.said or "{}"))
+    gone = [i for i, name in enumerate(names) if name in placed.dropped]
+    remarks: list[str] = []
+    with source.open(encoding=layout.encoding, errors="surrogateescape") as given:
+        lines = _points(given, layout, remarks)
+        longer = longer_lines(lines, placed.columns, addition.rows, gone, layout.delimiter, layout.decimal)
+        head = _longer_head(layout, placed, names, gone, addition, columns is not None)
+        write_lines(file, chain(head, longer, remarks), layout.encoding)
+
+
+def _numbers(path: Path, layout: Layout) -> FloatArray:
+    with path.open(encoding=layout.encoding, errors="surrogateescape") as file:
+        lines = _points(file, layout)
+        if layout.decimal == ",":
+            lines = (line.replace(",", ".") for line in lines)
+        rows = read_rows(lines, layout.delimiter)
+    if layout.count is not None:
+        if len(rows) < layout.count:
+            raise CloudError(f"holds {len(rows):,} of {layout.count:,} points: the file was cut short")
+        check_count(layout.count, len(rows))
+    return rows
+
+
+def _names(layout: Layout, rows: FloatArray, columns: Sequence[str] | None, path: Path) -> list[str]:
+    given = layout.names if columns is None else list(columns)
+    return plain_names(given) if given else recognised(rows, layout.counted >= 0, path)
+
+
+def _points(file: Iterable[str], layout: Layout, remarks: list[str] | None = None) -> Iterator[str]:
+    """The lines after those of the head that hold numbers; comments among them go to ``remarks``."""
+    left = len(layout.head)
+    for line in file:
+        text = line.strip()
+        if left and not text.lstrip("#/").strip().startswith('{"gapcut"'):
+            left -= 1
+        elif text.startswith(("#", "//")):
+            if remarks is not None and '{"gapcut"' not in text:
+                remarks.append(text)
+        elif text and not left:
+            yield line
+
+
+def _longer_head(
+    layout: Layout, placed: Placed, names: list[str], gone: list[int], addition: Addition, named: bool
+) -> Iterator[str]:
+    ours = list(placed.columns)
+    kept = [name for i, name in enumerate(names) if i not in gone]
+    yield f"# {placed.said.to_json()}"
+    for i, line in enumerate(layout.head):
+        if i == layout.counted:
+            yield str(addition.n_points)
+        elif i != layout.header:
+            yield line
+        elif named:
+            yield f"# {line.lstrip('#/ ')}"
+        else:
+            mark = delimiter_of(line)
+            bare = line.lstrip("#/").strip()
+            words = split(bare, mark) if gone else [bare]
+            words = [word for k, word in enumerate(words) if k not in gone]
+            yield line[: len(line) - len(bare)] + (mark or " ").join([*words, *ours])
+    if layout.header < 0 or named:
+        yield _header_line([*kept, *ours], layout.delimiter or " ")
+
+
+def _header_line(names: list[str], separator: str) -> str:
+    line = separator.join(names)
+    return line if separator in ",;" else f"# {line}"
 
 
 def _whole_if_all_are(values: FloatArray) -> AnyArray:
     """As integers where that keeps every value."""
     whole = bool((values == np.floor(values)).all()) and bool(np.abs(values).max(initial=0.0) < 2.0**53)
     return narrow_integer(values.astype(np.int64)) if whole else values
-
-
-def _with_content(lines: Iterator[str]) -> Iterator[str]:
-    return (line for line in lines if line.strip() and not line.startswith(("#", "//")))
-
-
-def _header(file: Iterator[str]) -> tuple[list[str], str, str]:
-    """Names of the columns ([] if not said), the JSON comment, the first line of numbers."""
-    names: list[str] = []
-    said = ""
-    lines = iter(file.readline, "") if hasattr(file, "readline") else file
-    for _, line in zip(range(_MOST_HEADER_LINES), lines, strict=False):
-        text = line.strip()
-        bare = text.lstrip("#/").strip()
-        if bare.startswith('{"gapcut"'):
-            said = bare
-            continue
-        words = _words(bare)
-        if {"x", "y", "z"} <= {plain_name(word).lower() for word in words}:
-            names = words
-        elif text and not text.startswith(("#", "//")):
-            if len(words) == 1 and words[0].isdigit():
-                continue
-            if not _are_numbers(words):
-                raise CloudError(
-                    f"has a line that is neither numbers nor a header naming x y z: {text[:60]!r}"
-                )
-            return names, said, line
-    return names, said, ""
-
-
-def _words(text: str) -> list[str]:
-    for mark in ",;":
-        if mark in text:
-            return [word.strip().strip('"') for word in text.split(mark)]
-    return text.split()
-
-
-def _are_numbers(words: list[str]) -> bool:
-    try:
-        return bool([float(word) for word in words])
-    except ValueError:
-        return False
-
-
-def _names(header: list[str], rows: FloatArray) -> list[str]:
-    if header:
-        return _distinct(header)
-    width = rows.shape[1]
-    colours = ["red", "green", "blue"]
-    tail = rows[:, -3:]
-    coloured = width in (6, 7) and bool(((tail >= 0) & (tail <= 255) & (tail == np.floor(tail))).all())
-    extra = {0: [], 1: ["intensity"], 3: colours if coloured else ["nx", "ny", "nz"]}.get(width - 3)
-    if width == 7 and coloured:
-        extra = ["intensity", *colours]
-    if extra is None:
-        extra = [f"column_{i}" for i in range(4, width + 1)]
-    return ["x", "y", "z", *extra][:width] if width >= 3 else [f"column_{i}" for i in range(1, width + 1)]
-
-
-def _distinct(names: list[str]) -> list[str]:
-    result: list[str] = []
-    for name in names:
-        while name in result:
-            name += "_"
-        result.append(name)
-    return result
-
-
-def write(file: IO[bytes], cloud: PointCloud, separator: str = " ") -> None:
-    """A header line ``# x y z ...`` (without ``#`` between commas), then one line per point, coordinates to 1e-6."""
-    columns = to_columns(cloud)
-    said = to_json(cloud.label_names, cloud.crs)
-    names = separator.join(columns)
-    head = [*([f"# {said}"] if said else []), names if separator == "," else f"# {names}"]
-    file.write(("\n".join(head) + "\n").encode("utf-8"))
-    write_rows(file, list(columns.values()), [number_format(n, v) for n, v in columns.items()], separator)

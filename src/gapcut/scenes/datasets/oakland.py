@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut.scenes.clouds import NO_LABEL, PointCloud, text
-from gapcut.scenes.clouds.files import read_with
+from gapcut.scenes.clouds import NO_LABEL, PointCloud, read_cloud
 from gapcut.typing import IntArray
 
 OAKLAND_LABELS: Mapping[int, str] = {
@@ -74,7 +73,7 @@ def _load(root: str | PathLike[str], part: str) -> list[PointCloud]:
 
 
 def _scan(path: Path) -> PointCloud:
-    cloud = read_with(lambda file: text.read(file, _COLUMNS), path)
+    cloud = read_cloud(path, columns=_COLUMNS)
     fine: IntArray = cloud.extra["oakland_label"].astype(np.int64)
     class_of = {name: k for k, group in enumerate(OAKLAND_CLASSES) for name in OAKLAND_MAP[group]}
     values, place = np.unique(fine, return_inverse=True)

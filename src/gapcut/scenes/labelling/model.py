@@ -47,20 +47,31 @@ class LabelledScan:
     def on(self, cloud: PointCloud, names: Mapping[int, str]) -> PointCloud:
         """The cloud with label, segment and confidence of every point.
 
-        Labels it had before become ``truth``, by name: a label that is called as one of ``names`` gets its number,
-        any other a number that is not among ``names``.
+        Labels it had before become ``truth``, by name: a label that is called as one of ``names`` gets its number, as
+        does one without a name that has the number; any other one gets a number that is not among ``names``. Labels
+        of an earlier labelling are no truth; what was truth then stays. Attributes that have the names of ours are kept
+        as ``other_<name>``.
         """
-        extra = {k: v for k, v in cloud.extra.items() if k not in (CONFIDENCE, TRUTH)}
-        all_names = dict(names)
-        if cloud.labels is not None:
-            truth, more = renumber_labels(cloud, names)
-            extra[TRUTH] = truth
+        extra = {
+            k if k not in (TRUTH, CONFIDENCE) else f"other_{k}": v
+            for k, v in cloud.extra.items()
+            if k not in cloud.added
+        }
+        if cloud.segments is not None and "segment" not in cloud.added:
+            extra["other_segment"] = cloud.segments
+        all_names, added = dict(names), ["label", "segment", CONFIDENCE]
+        before = cloud.labels if "label" not in cloud.added else None
+        before = cloud.extra[TRUTH] if TRUTH in cloud.added else before
+        if before is not None:
+            extra[TRUTH], more = renumber_labels(before, cloud.label_names, names)
             all_names |= more
+            added.append(TRUTH)
         return cloud.replace(
             labels=self.labels,
             label_names=all_names,
             segments=self.segments,
             extra={**extra, CONFIDENCE: self.confidence},
+            added=tuple(added),
         )
 
 
@@ -153,17 +164,18 @@ class SceneModel:
             return _unpack(cls, arrays, document)
 
 
-def renumber_labels(cloud: PointCloud, names: Mapping[int, str]) -> tuple[Int32Array, dict[int, str]]:
-    """(N,) the labels of a cloud in the numbers of ``names``, matched by name, and names of those not among them."""
-    if cloud.labels is None:
-        raise ValueError("the cloud has no labels to renumber")
+def renumber_labels(
+    labels: IntArray, old: Mapping[int, str], names: Mapping[int, str]
+) -> tuple[Int32Array, dict[int, str]]:
+    """(N,) labels called ``old`` in the numbers of ``names``, matched by name, and names of those not among them. One
+    that has no name of its own is called as its number is in ``names``."""
     number_of = {name: number for number, name in names.items()}
     free = max(number_of.values(), default=-1) + 1
-    values, place = np.unique(cloud.labels, return_inverse=True)
+    values, place = np.unique(labels, return_inverse=True)
     more: dict[int, str] = {}
     numbers = []
     for value in values.tolist():
-        name = cloud.name_of(value)
+        name = old.get(value, names.get(value, str(value)))
         if value == NO_LABEL or name in number_of:
             numbers.append(NO_LABEL if value == NO_LABEL else number_of[name])
             continue

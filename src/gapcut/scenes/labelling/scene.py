@@ -174,7 +174,8 @@ def given_segments(cloud: PointCloud) -> IntArray:
 
 
 def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
-    """(N, C) in [0, 1]: intensity over the 95th percentile of the scan (at most 1), colours over 255.
+    """(N, C) in [0, 1]: intensity over the 95th percentile of the scan (at most 1), its median where it is unknown;
+    colours over 255.
 
     Raises ValueError naming a channel the scan has not got.
     """
@@ -186,8 +187,14 @@ def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
                 f"{cloud.name or 'the scan'} has no {channel}, but the model was trained with it"
             )
         if channel == "intensity":
-            low = float(given.min())
-            top = max(float(np.quantile(given, 0.95)) - low, 1e-12)
+            known = given[np.isfinite(given)]
+            if not len(known):
+                raise ValueError(
+                    f"{cloud.name or 'the scan'} has no intensity but NaN, and the model needs it"
+                )
+            given = np.where(np.isfinite(given), given, np.median(known))
+            low = float(known.min())
+            top = max(float(np.quantile(known, 0.95)) - low, 1e-12)
             columns.append(np.minimum((given - low) / top, 1.0)[:, None])
         else:
             columns.append(given / 255.0)
