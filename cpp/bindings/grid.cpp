@@ -57,7 +57,13 @@ void bind_grid(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<Grid>(m, "Grid", "Unaries (H, W, K), the table that edges share, weights of edges; checks sizes.")
         .def(nb::init<In3<double>, In2<double>, std::optional<In2<double>>, std::optional<In2<double>>>(), "unary"_a,
-             "table"_a, "right"_a.none(), "down"_a.none());
+             "table"_a, "right"_a.none(), "down"_a.none())
+        .def(
+            "terms",
+            [](const Grid& g, const In1<std::int32_t>& labels) {
+                return to_array(infer::grid_terms(g.view, g.labels_of(labels)));
+            },
+            "labels"_a, "(V + E,) nodes, edges to the right, edges downwards.");
     m.def("grid_trws", &run, "grid"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "tell"_a = nb::none());
 }

@@ -77,6 +77,19 @@ void take_better_regions(const GridView& grid, std::vector<std::int32_t>& labels
         if (other[i] != labels[i]) regions.decide(i);
 }
 
+std::vector<double> grid_terms(const GridView& grid, const std::vector<std::int32_t>& labels) {
+    std::vector<double> out;
+    out.reserve(static_cast<std::size_t>(3 * grid.height * grid.width));
+    for (std::int64_t i = 0; i < grid.height * grid.width; ++i) out.push_back(grid.unary_of(i)[labels[i]]);
+    for (std::int64_t row = 0, i = 0; row < grid.height; ++row, ++i)
+        for (std::int64_t column = 0; column + 1 < grid.width; ++column, ++i)
+            out.push_back(grid.pair_right(row, column, labels[i], labels[i + 1]));
+    for (std::int64_t row = 0, i = 0; row + 1 < grid.height; ++row)
+        for (std::int64_t column = 0; column < grid.width; ++column, ++i)
+            out.push_back(grid.pair_down(row, column, labels[i], labels[i + grid.width]));
+    return out;
+}
+
 double grid_energy(const GridView& grid, const std::vector<std::int32_t>& labels) {
     double sum = 0.0;
     for (std::int64_t row = 0; row < grid.height; ++row) {

@@ -83,6 +83,9 @@ TrwsResult grid_trws(const GridView& grid, const TrwsSettings& settings, const S
 // Takes over from `other` every connected region of changed pixels that lowers the energy.
 void take_better_regions(const GridView& grid, std::vector<std::int32_t>& labels, std::vector<std::int32_t> other);
 
+// (V + E,) the terms: nodes, edges to the right, edges downwards, row by row. Requires labels in range.
+std::vector<double> grid_terms(const GridView& grid, const std::vector<std::int32_t>& labels);
+
 // The sum of the terms, rounded to nearest again and again.
 double grid_energy(const GridView& grid, const std::vector<std::int32_t>& labels);
 

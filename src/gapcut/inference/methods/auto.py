@@ -131,7 +131,7 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
 
 def _hurried(energy: Energy, given: Int32Array | None, clock: Deadline) -> Found:
     """Where message passing would take the time of all else: a labeling first, then what is left for it."""
-    labels, _ = improve(energy, clock, energy.native.unary_labels() if given is None else given)
+    labels, _ = improve(energy, clock, energy.unary_labels() if given is None else given)
     known = Known.of(energy, labels, energy.independent_bound())
     found = trws(energy, clock, start=labels)
     known = known.better(energy, found.labels, found.bound)
@@ -161,10 +161,10 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
         return polished(energy, known, bp(energy, turn, **settings).labels, turn)[0]
 
     def local(turn: Deadline) -> Known:
-        return polished(energy, known, energy.native.unary_labels(), turn)[0]
+        return polished(energy, known, energy.unary_labels(), turn)[0]
 
     def fused(turn: Deadline) -> Known:
-        proposal, _ = improve(energy, turn, energy.native.unary_labels())
+        proposal, _ = improve(energy, turn, energy.unary_labels())
         labels, _ = move(energy, turn, energy.check_labels(known.labels), [proposal], MOST_EXPANSIONS)
         return known.better(energy, labels, -np.inf)
 
