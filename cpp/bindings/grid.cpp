@@ -27,8 +27,13 @@ struct Grid {
             throw std::invalid_argument("weights to the right do not fit the pixels");
         if (down && (down->shape(0) != h - 1 || down->shape(1) != w))
             throw std::invalid_argument("weights downwards do not fit the pixels");
-        view = {static_cast<std::int64_t>(h), static_cast<std::int64_t>(w), static_cast<std::int64_t>(k), unary.data(),
-                table.data(), right ? right->data() : nullptr, down ? down->data() : nullptr};
+        view = {static_cast<std::int64_t>(h),
+                static_cast<std::int64_t>(w),
+                static_cast<std::int64_t>(k),
+                unary.data(),
+                table.data(),
+                right ? right->data() : nullptr,
+                down ? down->data() : nullptr};
     }
 
     std::vector<std::int32_t> labels_of(const In1<std::int32_t>& given) const {
@@ -45,8 +50,7 @@ infer::TrwsResult run(const Grid& g, std::optional<double> time_left, int max_sw
                       double least_progress, const nb::object& tell) {
     if (g.view.height < 2 || g.view.width < 2 || g.view.labels < 2)
         throw std::invalid_argument("a grid needs two rows, columns and labels");
-    const infer::TrwsSettings settings =
-        message_settings(max_sweeps, tolerance, patience, least_progress, "index");
+    const infer::TrwsSettings settings = message_settings(max_sweeps, tolerance, patience, least_progress, "index");
     const infer::TrwsListener listener = listener_of(tell);
     return until(time_left, [&](const StopTest& stop) { return infer::grid_trws(g.view, settings, stop, listener); });
 }

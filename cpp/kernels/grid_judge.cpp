@@ -72,8 +72,7 @@ GAPCUT_INLINE V send(const GridPlan& p, const double* own, V lowest, const float
             best.store(out + l * kStride);
             lowest_out = l == 0 ? best : min(best, lowest_out);
         }
-        for (std::int64_t l = 0; l < n; ++l)
-            lower(V::load(out + l * kStride) - lowest_out).store(out + l * kStride);
+        for (std::int64_t l = 0; l < n; ++l) lower(V::load(out + l * kStride) - lowest_out).store(out + l * kStride);
         return lowest_out;
     }
     const V top = lower(least + w * V::fill(p.top));
@@ -145,8 +144,8 @@ void judge_band(const GridPlan& p, GridJudge& judge, std::int64_t band) {
         const float *right = p.right_at(band, t), *down = p.down_at(band, t);
         for (std::int64_t j = kGridRows - Doubles::size; j >= 0; j -= Doubles::size) {
             const float* const later[2] = {right + j, down + j};
-            const Doubles lowest = gather<Doubles>(n, later, judge.from_left + j, judge.from_above + j, judge.own + j,
-                                                   judge.decode + j);
+            const Doubles lowest =
+                gather<Doubles>(n, later, judge.from_left + j, judge.from_above + j, judge.own + j, judge.decode + j);
             lowest.store(values[0] + j);
             send<kKind>(p, judge.own + j, lowest, right + j, Doubles::load(weights.right + j), judge.sent + j,
                         judge.from_left + j)

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import gapcut
 from gapcut import Energy, _core, solve
-from gapcut.engines import targets
+from gapcut.engines import Deadline, targets
 from gapcut.inference import grids
+from gapcut.inference.methods.parts import Known
+from gapcut.inference.methods.windows import improve_windows
 
 
 def test_a_grid_is_the_energy_of_its_pixels() -> None:
@@ -167,3 +169,19 @@ def test_large_grids_keep_no_list_and_a_limit_is_held() -> None:
         assert found.seconds < limit + 0.3
     assert found.gap < 1e-3 * found.energy
     assert "_pairs" not in vars(energy)
+
+
+@pytest.mark.usefixtures("no_lists")
+def test_windows_never_make_a_labeling_worse_and_find_better_ones() -> None:
+    rng = np.random.default_rng(5)
+    for table in tables(rng, 4):
+        for weights in ({}, {"right": rng.random((40, 69)), "down": rng.random((39, 70))}):
+            energy = Energy.grid(rng.random((40, 70, 4)), 0.6 * table, **weights)
+            start = rng.integers(0, 4, energy.n_nodes)
+            known = Known.of(energy, start, 0.0)
+            better = improve_windows(energy, known, Deadline(None), 1.0)
+            message = solve(energy, "trws")
+            assert message.bound <= better.value == energy.energy(better.labels) < known.value
+            assert better.value <= message.bound + 0.01 * abs(message.bound)
+            assert solve(energy).energy <= message.energy
+            assert solve(energy, time_limit=1.0, start=better.labels).energy <= better.value

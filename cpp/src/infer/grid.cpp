@@ -43,7 +43,8 @@ void classify(GridPlan& plan) {
 
 class Solver {
   public:
-    Solver(const GridView& grid, const TrwsSettings& settings, const StopTest& stop) : settings_(settings), stop_(stop) {
+    Solver(const GridView& grid, const TrwsSettings& settings, const StopTest& stop)
+        : settings_(settings), stop_(stop) {
         plan_.grid = grid;
         classify(plan_);
         plan_.bands = (grid.height + kGridRows - 1) / kGridRows;
@@ -116,7 +117,7 @@ class Solver {
         std::vector<double> memory(static_cast<std::size_t>(plan_.grid.width * n + 5 * padded), 0.0);
         std::vector<std::int32_t> labels(found_.labels.size());
         double* at = memory.data() + plan_.grid.width * n;
-        GridJudge judge{{}, memory.data(), at, at + padded, at + 2 * padded, at + 3 * padded, at + 4 * padded,
+        GridJudge judge{{},           memory.data(), at, at + padded, at + 2 * padded, at + 3 * padded, at + 4 * padded,
                         labels.data()};
         if (!each_band(false, [&](std::int64_t band) { kernels().grid_judge(plan_, judge, band); })) return false;
         found_.bound = std::max(found_.bound, judge.bound.value());
@@ -129,9 +130,8 @@ class Solver {
     bool closed() const { return energy_ - found_.bound <= settings_.tolerance * std::abs(energy_); }
 
     bool stalled() const {
-        const auto old = std::find_if(history_.rbegin(), history_.rend(), [&](const Moment& m) {
-            return m.sweeps + settings_.patience <= found_.sweeps;
-        });
+        const auto old = std::find_if(history_.rbegin(), history_.rend(),
+                                      [&](const Moment& m) { return m.sweeps + settings_.patience <= found_.sweeps; });
         if (old == history_.rend()) return false;
         return std::max(found_.bound - old->bound, old->energy - energy_) <=
                settings_.least_progress * (energy_ - found_.bound);

@@ -52,11 +52,11 @@ struct GridPlan {
     GridView grid;
     GridTable kind;
     double step, top;
-    const float* by_receiver[2];      // general: [forward] (labels, labels), the receiver's label first
-    float *right, *down;              // (bands, steps + 1, labels, 16): step -1 first, of zeros
-    float* borders;                   // (bands - 1, width, labels)
-    std::int64_t bands, steps;        // width + 15 steps
-    float* scratch;                   // (2, labels, 16)
+    const float* by_receiver[2];  // general: [forward] (labels, labels), the receiver's label first
+    float *right, *down;          // (bands, steps + 1, labels, 16): step -1 first, of zeros
+    float* borders;               // (bands - 1, width, labels)
+    std::int64_t bands, steps;    // width + 15 steps
+    float* scratch;               // (2, labels, 16)
 
     float* right_at(std::int64_t band, std::int64_t t) const {
         return right + (band * (steps + 1) + t + 1) * labels16();

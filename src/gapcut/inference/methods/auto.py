@@ -23,6 +23,7 @@ from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.shares import enough_time, share_of
 from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
+from gapcut.inference.methods.windows import improve_windows
 from gapcut.inference.progress import report, turn_of
 from gapcut.inference.solution import TOLERANCE, Found
 from gapcut.typing import Int32Array
@@ -48,6 +49,9 @@ search, after which forests have what is left."""
 
 HARD_SHARE = 0.8
 """Of the time left, for the exact search where message passing and local search found nothing that is allowed."""
+
+PATIENCE, GRID_PATIENCE = 10, 30
+"""Of TRW-S; on grids sweeps are cheap beside all that may follow."""
 
 CLIQUE_SHARE = 0.85
 """In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
@@ -80,6 +84,9 @@ def auto(
        installed (for half of the time left), else, or after it, by the integer program.
     4. With a time limit, forests again until it is reached.
 
+    Large grids (``Energy.grid``) keep no list of edges here: TRW-S, then windows of the image are solved one by one
+    given the labels around them; with a time limit again and again, otherwise twice.
+
     Without a time limit, the searches end after ``effort`` times 0.3 of the work of ``trees``, 2,000 backtracks or 50
     tree nodes per component, and components of more than 500,000 table entries are not searched exactly; ``effort=0``
     leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that
@@ -91,8 +98,11 @@ def auto(
     if not enough_time(energy, clock, MESSAGE_SHARE):
         return _hurried(energy, given, clock)
     turn = turn_of(clock, share_of(clock, MESSAGE_SHARE))
-    found = trws(energy, turn, tolerance=tolerance)
+    patience = PATIENCE if energy.pixels is None else GRID_PATIENCE
+    found = trws(energy, turn, tolerance=tolerance, patience=patience)
     known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
+    if energy.pixels is not None:
+        return _on_grid(energy, known, clock, effort)
     return beyond_messages(energy, known, clock, turn, effort)
 
 
@@ -129,9 +139,18 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
 
+def _on_grid(energy: Energy, known: Known, clock: Deadline, effort: float) -> Found:
+    if effort > 0.0 and not is_closed(energy, known):
+        known = improve_windows(energy, known, clock, effort)
+    report(clock, known.labels, known.bound)
+    return Found(known.labels, known.bound, clock.left == 0.0 and not is_closed(energy, known))
+
+
 def _hurried(energy: Energy, given: Int32Array | None, clock: Deadline) -> Found:
     """Where message passing would take the time of all else: a labeling first, then what is left for it."""
-    labels, _ = improve(energy, clock, energy.unary_labels() if given is None else given)
+    labels = energy.unary_labels() if given is None else given
+    if energy.pixels is None:
+        labels, _ = improve(energy, clock, labels)
     known = Known.of(energy, labels, energy.independent_bound())
     found = trws(energy, clock, start=labels)
     known = known.better(energy, found.labels, found.bound)
