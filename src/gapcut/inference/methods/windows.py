@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -30,12 +30,14 @@ TREE_EFFORT = 0.02
 """Of the search by forests in a window."""
 
 
-def improve_windows(energy: Energy, known: Known, clock: Deadline, effort: float) -> Known:
-    """What is known with a labeling that windows no longer improve; with a time limit, the best until then.
+def improve_windows(
+    energy: Energy, known: Known, clock: Deadline, effort: float, passes: int | None = 2
+) -> Known:
+    """What is known with a labeling that windows have made better.
 
     A window is solved by TRW-S, and if its gap stays open, by expansions and forests from the better labeling. Windows
-    tile the image, twice, moved by half their side; with a time limit again and again, moved at random. Only better
-    labelings are taken.
+    tile the image so many times, first from its corner, then moved by half their side, then at random; ``passes`` is
+    None: until the clock has run out. Only better labelings are taken.
     """
     grid = energy.pixels
     assert grid is not None
@@ -43,8 +45,7 @@ def improve_windows(energy: Energy, known: Known, clock: Deadline, effort: float
     side = int(min(max(math.sqrt(ENTRIES / (2 * n_labels**2)), LEAST_SIDE), MOST_SIDE))
     unary = energy.unaries().reshape(grid.shape)
     labels = known.labels.reshape(height, width).copy()
-    rounds = _shifts(side) if clock.left is not None else _shifts(side, 2)
-    for number, (top, left) in enumerate(rounds):
+    for number, (top, left) in enumerate(islice(_shifts(side), passes)):
         changed = False
         for rows in _spans(height, side, top):
             for columns in _spans(width, side, left):
@@ -64,12 +65,12 @@ def improve_windows(energy: Energy, known: Known, clock: Deadline, effort: float
     return known
 
 
-def _shifts(side: int, count: int | None = None) -> Iterator[tuple[int, int]]:
+def _shifts(side: int) -> Iterator[tuple[int, int]]:
     """Where windows begin: at the corner, half a window from it, then anywhere."""
     rng = np.random.default_rng(0)
     yield 0, 0
     yield side // 2, side // 2
-    while count is None:
+    while True:
         top, left = rng.integers(0, side, 2).tolist()
         yield top, left
 
