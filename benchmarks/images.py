@@ -25,7 +25,7 @@ from gapcut.engines import describe_machine
 from gapcut.typing import FloatArray
 
 WORKER = Path(__file__).parent / "rivals" / "images.py"
-OURS, RIVALS = ("trws",), ("PyMaxflow", "gco")
+OURS, RIVALS = ("trws", "auto"), ("PyMaxflow", "gco")
 HEADER = "| image | minimiser | energy | gap | CPU s | memory |\n|---|---|---|---|---|---|"
 AGREEMENT = 1e-9
 

@@ -1,14 +1,13 @@
 """One minimiser of an image's energy in a process of its own: python images.py NAME FOLDER [LIMIT].
 
 Reads ``unary.npy`` (H, W, K) and ``pairwise.npy`` (K, K) of the folder, writes ``labels.npy`` and prints as JSON: CPU
-seconds, what is proven (or null), and by how many MiB the process grew, unaries included. Imports this package only if
+seconds, what is proven (or null), and by how many MiB the process grew, unaries included (Linux). Imports this package only if
 NAME is one of its methods, so that any Python with the rival installed can run it. PyMaxflow is GPL.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
@@ -20,7 +19,9 @@ SCALE = 10_000
 
 
 def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    """MiB. Not ``ru_maxrss``, which a new program inherits from the process that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**10
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -21,21 +20,6 @@ namespace {
 struct Messages {
     std::vector<double> kept;
 };
-
-// Calls back at most this often, in seconds.
-constexpr double kBetweenCalls = 0.1;
-
-infer::TrwsListener listener_of(const nb::object& tell) {
-    if (tell.is_none()) return {};
-    auto last = std::chrono::steady_clock::now();
-    return [tell, last](const infer::TrwsResult& found) mutable {
-        const auto now = std::chrono::steady_clock::now();
-        if (std::chrono::duration<double>(now - last).count() < kBetweenCalls) return;
-        last = now;
-        const nb::gil_scoped_acquire gil;
-        tell(to_array(std::vector(found.labels)), found.bound);
-    };
-}
 
 infer::TrwsResult run_trws(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double tolerance,
                            int patience, double least_progress, const std::string& order, bool escape,

@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
     bind_one_hot(m);
     bind_learn(m);
     bind_infer(m);
+    bind_grid(m);
     bind_qpbo(m);
     bind_factors(m);
     bind_primal_dual(m);

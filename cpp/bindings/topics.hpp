@@ -13,6 +13,7 @@ void bind_oracle(nanobind::module_& m);
 void bind_one_hot(nanobind::module_& m);
 void bind_learn(nanobind::module_& m);
 void bind_infer(nanobind::module_& m);
+void bind_grid(nanobind::module_& m);
 void bind_qpbo(nanobind::module_& m);
 void bind_factors(nanobind::module_& m);
 void bind_primal_dual(nanobind::module_& m);

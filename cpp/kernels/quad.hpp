@@ -68,6 +68,17 @@ GAPCUT_INLINE Quad load_two(const double* p, const double* q) { return {Pair::lo
 GAPCUT_INLINE void store_two(Quad x, double* p, double* q) { x.first.store(p), x.last.store(q); }
 #endif
 
+GAPCUT_INLINE void store_as(Quad x, double* p) { x.store(p); }
+GAPCUT_INLINE void store_as(Quad x, float* p) {
+#if defined(__AVX2__)
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(x.v));
+#else
+    double lane[4];
+    x.store(lane);
+    for (int i = 0; i < 4; ++i) p[i] = static_cast<float>(lane[i]);
+#endif
+}
+
 GAPCUT_INLINE Quad magnitude(Quad a) { return max(a, Quad::fill(0.0) - a); }
 
 // Rows become columns.

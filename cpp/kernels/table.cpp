@@ -51,6 +51,9 @@ const Kernels kKernels{
     .few_backward_sweep = few_backward_sweep,
     .small_forward_sweep = small_forward_sweep,
     .small_backward_sweep = small_backward_sweep,
+    .grid_forward = grid_forward,
+    .grid_backward = grid_backward,
+    .grid_judge = grid_judge,
 };
 
 }  // namespace gapcut::GAPCUT_TARGET

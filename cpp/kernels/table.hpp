@@ -71,5 +71,8 @@ void small_forward_sweep(infer::SmallPacked& small, const infer::Packed& packed,
                          std::int64_t first, std::int64_t last, std::int32_t* labels);
 void small_backward_sweep(infer::SmallPacked& small, const infer::Packed& packed, infer::Sweep& sweep,
                           std::int64_t first, std::int64_t last);
+void grid_forward(const infer::GridPlan& plan, std::int64_t band);
+void grid_backward(const infer::GridPlan& plan, std::int64_t band);
+void grid_judge(const infer::GridPlan& plan, infer::GridJudge& judge, std::int64_t band);
 
 }  // namespace gapcut::GAPCUT_TARGET

@@ -34,7 +34,7 @@ def spin_glass(seed: int, side: int) -> Energy:
 
 def potts(seed: int, side: int, k: int) -> Energy:
     rng = np.random.default_rng(seed)
-    return Energy(rng.random((side * side, k)), grid_edges(side, side), 0.3 * (1 - np.eye(k)))
+    return Energy.grid(rng.random((side, side, k)), 0.3)
 
 
 def colouring(seed: int, n: int) -> Energy:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gapcut import Energy, solve
+import gapcut
+from gapcut import Energy, _core, solve
+from gapcut.engines import Deadline, targets
+from gapcut.inference import grids
+from gapcut.inference.methods.parts import Known
+from gapcut.inference.methods.windows import improve_windows
 
 
 def test_a_grid_is_the_energy_of_its_pixels() -> None:
@@ -54,3 +64,124 @@ def test_what_does_not_fit_is_named() -> None:
         Energy.grid(unary, 1.0, right=np.ones((3, 4)))
     with pytest.raises(ValueError, match="down must hold finite numbers >= 0"):
         Energy.grid(unary, 1.0, down=-np.ones((2, 4)))
+
+
+@pytest.fixture
+def no_lists(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small grids are kept without a list of edges too."""
+    monkeypatch.setattr(grids, "LEAST_ENTRIES", 0)
+    before = gapcut.target()
+    yield
+    _core.use_target(before)
+
+
+def tables(rng: np.random.Generator, k: int) -> Iterator[np.ndarray]:
+    """One of each kind that the sweeps know: Potts, truncated linear, any."""
+    step = np.abs(np.arange(k)[:, None] - np.arange(k))
+    yield 0.7 * (step > 0)
+    yield np.minimum(0.3 * step, 0.8)
+    anything = rng.random((k, k))
+    yield anything - anything.min()
+
+
+def listed(energy: Energy) -> Energy:
+    """The same with a list of edges."""
+    k = int(energy.n_labels[0])
+    return Energy(
+        energy.unaries().reshape(-1, k), energy.edges, [energy.table(e) for e in range(energy.n_edges)]
+    )
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.usefixtures("no_lists")
+def test_bounds_without_a_list_of_edges_hold_and_are_as_good(target: str) -> None:
+    _core.use_target(target)
+    rng = np.random.default_rng(2)
+    for height, width, k in (
+        (2, 2, 2),
+        (2, 3, 3),
+        (3, 3, 2),
+        (16, 5, 3),
+        (17, 40, 4),
+        (33, 18, 7),
+        (48, 2, 5),
+    ):
+        for table in tables(rng, k):
+            for weights in (
+                {},
+                {"right": rng.random((height, width - 1)), "down": rng.integers(0, 3, (height - 1, width))},
+            ):
+                unary = rng.normal(size=(height, width, k))
+                energy = Energy.grid(unary, table, **weights)
+                assert energy.pixels is not None
+                other = listed(energy)
+                labels = rng.integers(0, k, height * width)
+                assert np.array_equal(energy.terms(labels), other.terms(labels))
+                found, reference = solve(energy, "trws"), solve(other, "trws", escape=False)
+                assert found.bound <= found.energy == other.energy(found.labels)
+                assert found.bound <= reference.energy
+                assert reference.bound <= found.energy
+                assert found.bound == pytest.approx(reference.bound, rel=1e-3)
+                if k ** (height * width) < 1e4:
+                    assert found.bound <= solve(other, "brute").energy <= found.energy
+
+
+@pytest.mark.usefixtures("no_lists")
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-9, 1.0, 1e9]), sweeps=st.integers(1, 3))
+def test_no_bound_is_above_the_least_energy(seed: int, scale: float, sweeps: int) -> None:
+    """Few sweeps, whose bounds are far from tight; ties, where rounding would show."""
+    rng = np.random.default_rng(seed)
+    height, width, k = rng.integers(2, 4, 3)
+    unary = scale * rng.integers(0, 4, (height, width, k)) / 3.0
+    for table in tables(rng, k):
+        energy = Energy.grid(unary, scale * table, right=rng.integers(0, 4, (height, width - 1)) / 7.0)
+        found = solve(energy, "trws", max_sweeps=sweeps)
+        least = solve(listed(energy), "brute").energy
+        assert found.bound <= least <= found.energy
+
+
+@pytest.mark.usefixtures("no_lists")
+def test_what_grids_without_a_list_cannot_do_gets_one() -> None:
+    rng = np.random.default_rng(3)
+    unary = rng.random((3, 4, 3))
+    assert Energy.grid(unary, 1.0).with_evidence({0: 1}).pixels is None
+    assert Energy.grid(unary, 1.0).with_evidence(soft={0: [1.0, 2.0, 3.0]}).pixels is not None
+    for table in (np.inf, np.eye(3) + 1.0, 1e-200 * np.eye(3), 1e20):
+        assert Energy.grid(unary, table).pixels is None
+    assert Energy.grid(unary[:1], 1.0).pixels is None
+    energy = Energy.grid(unary, 1.0)
+    same = pickle.loads(pickle.dumps(energy))
+    assert same.pixels is not None
+    best = solve(energy, "brute").energy
+    for one in (energy, same):
+        assert solve(one).energy == solve(one, "lp").energy == best
+        assert min(solve(one, "icm").energy, solve(one, "expansion").energy) >= best
+    assert solve(energy, fixed={0: 1}).energy == solve(listed(energy), "brute", fixed={0: 1}).energy
+
+
+def test_large_grids_keep_no_list_and_a_limit_is_held() -> None:
+    rng = np.random.default_rng(4)
+    energy = Energy.grid(rng.random((300, 200, 8)), 0.2)
+    for limit in (0.0, 0.05, 20.0):
+        found = solve(energy, "trws", limit)
+        assert found.bound <= found.energy
+        assert found.seconds < limit + 0.3
+    assert found.gap < 1e-3 * found.energy
+    assert "_pairs" not in vars(energy)
+
+
+@pytest.mark.usefixtures("no_lists")
+def test_windows_never_make_a_labeling_worse_and_find_better_ones() -> None:
+    rng = np.random.default_rng(5)
+    for table in tables(rng, 4):
+        for weights in ({}, {"right": rng.random((40, 69)), "down": rng.random((39, 70))}):
+            energy = Energy.grid(rng.random((40, 70, 4)), 0.6 * table, **weights)
+            start = rng.integers(0, 4, energy.n_nodes)
+            known = Known.of(energy, start, 0.0)
+            better = improve_windows(energy, known, Deadline(None), 1.0)
+            message = solve(energy, "trws")
+            assert message.bound <= better.value == energy.energy(better.labels) < known.value
+            assert better.value <= message.bound + 0.01 * abs(message.bound)
+            assert solve(energy).energy <= message.energy
+            assert solve(energy, time_limit=1.0, start=better.labels).energy <= better.value

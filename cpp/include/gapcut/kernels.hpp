@@ -21,6 +21,8 @@ struct Weights;
 }  // namespace repair
 namespace infer {
 struct FewPacked;
+struct GridJudge;
+struct GridPlan;
 struct Packed;
 struct SmallPacked;
 struct Sweep;
@@ -153,6 +155,11 @@ struct Kernels {
                                 std::int64_t first, std::int64_t last, std::int32_t* labels);
     void (*small_backward_sweep)(infer::SmallPacked& small, const infer::Packed& packed, infer::Sweep& sweep,
                                  std::int64_t first, std::int64_t last);
+
+    // --- the same on grids, a band of rows at a time, bands in order (backward: falling): see grid.hpp
+    void (*grid_forward)(const infer::GridPlan& plan, std::int64_t band);
+    void (*grid_backward)(const infer::GridPlan& plan, std::int64_t band);
+    void (*grid_judge)(const infer::GridPlan& plan, infer::GridJudge& judge, std::int64_t band);
 };
 
 namespace detail {

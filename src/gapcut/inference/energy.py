@@ -12,24 +12,27 @@ from numpy.typing import ArrayLike
 
 from gapcut import _core
 from gapcut.inference.cliques import Clique, PackedCliques, check_cliques, fold_small, pack_cliques
-from gapcut.inference.grids import grid_arrays
+from gapcut.inference.grids import Grid, make_grid
 from gapcut.inference.packing import (
+    Pairs,
     as_floats,
     check_edges,
     finite_sum,
     first_bad_entry,
     lower_sum,
+    numbers,
     pack_tables,
     pack_unaries,
     spans,
 )
+from gapcut.inference.stored import StoredTerms
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 LARGEST_SUM = 1e307
 """The magnitudes of all finite entries must sum to less than this, so that no sum of terms overflows."""
 
 
-class Energy:
+class Energy(StoredTerms):
     """``U(y) = sum_u unaries[u][y_u] + sum_{e=(u,v)} tables[e][y_u, y_v] + sum_c table_c[y_c]``, to be minimised.
 
     Parameters
@@ -55,20 +58,19 @@ class Energy:
         cliques: Iterable[Any] | None = None,
     ) -> None:
         self._labels, self._unary_at, self._unary = pack_unaries(unaries)
-        self._edges = check_edges(edges, len(self._labels))
-        self._table_at, self._tables = pack_tables(tables, self._edges, self._labels)
+        pairs = check_edges(edges, len(self._labels))
         terms = check_cliques(cliques, self._labels)
         self._cliques = pack_cliques([term for term in terms if len(term[0]) > 2])
-        self._unary, self._edges, self._table_at, self._tables = fold_small(
+        self._grid = None
+        self._unary, edge_ends, table_at, entries = fold_small(
             [term for term in terms if len(term[0]) <= 2],
             self._unary_at,
             self._unary,
-            self._edges,
-            self._table_at,
-            self._tables,
+            pairs,
+            *pack_tables(tables, pairs, self._labels),
         )
+        self._pairs = Pairs(edge_ends, table_at, entries)
         self._check_sum()
-        self._native = self._bind()
 
     @classmethod
     def grid(
@@ -84,10 +86,23 @@ class Energy:
         ``unary`` (H, W, K). ``pairwise`` (K, K), the label of the left or upper pixel first; or a number, what unequal
         labels cost (Potts). All edges share it, times their weights >= 0, if given: ``right`` (H, W - 1) and ``down``
         (H - 1, W), such as small ones across a contrast; what is forbidden stays so at weight 0. Edges of equal weight
-        share a table, so a few levels of weight cost far less memory than as many as edges.
-        ``solve(...).labels.reshape(H, W)`` is the image.
+        share a table. ``solve(...).labels.reshape(H, W)`` is the image.
+
+        Large grids whose entries are finite and whose table's least entry is 0 keep no list of edges until something
+        asks for it; methods ``auto`` and ``trws`` do not.
         """
-        return cls(*grid_arrays(unary, pairwise, right, down))
+        grid, costs = make_grid(unary, pairwise, right, down)
+        packed = pack_unaries(costs)
+        if grid.implicit(packed[2]):
+            return cls._of_grid(grid, *packed)
+        return cls(costs, grid.edges(), grid.tables())
+
+    @classmethod
+    def _of_grid(cls, grid: Grid, labels: Int32Array, unary_at: IntArray, unary: FloatArray) -> Energy:
+        energy = cls.__new__(cls)
+        energy._labels, energy._unary_at, energy._unary = labels, unary_at, unary
+        energy._grid, energy._cliques = grid, pack_cliques([])
+        return energy
 
     @classmethod
     def of_arrays(
@@ -103,9 +118,8 @@ class Energy:
         """From arrays as they are kept here; nothing but their sizes is checked."""
         energy = cls.__new__(cls)
         energy._labels, energy._unary_at, energy._unary = labels, unary_at, unary
-        energy._edges, energy._table_at, energy._tables = edges, table_at, tables
+        energy._grid, energy._pairs = None, Pairs(edges, table_at, tables)
         energy._cliques = cliques
-        energy._native = energy._bind()
         return energy
 
     @classmethod
@@ -121,6 +135,12 @@ class Energy:
         return Energy.of_arrays(
             self._labels, self._unary_at, unary, self._edges, self._table_at, tables, packed
         )
+
+    def with_unaries(self, unary: FloatArray) -> Energy:
+        """The same nodes, edges and cliques with other unaries."""
+        if self._grid is not None and self._grid.implicit(unary):
+            return Energy._of_grid(self._grid, self._labels, self._unary_at, unary)
+        return self.with_entries(unary, self._tables, self._cliques.tables)
 
     def with_terms(self, terms: Sequence[Clique]) -> Energy:
         """With further terms over one or two nodes: unaries are added, pairs become edges after the others."""
@@ -156,7 +176,7 @@ class Energy:
             kept = own[label]
             own[:] = np.inf
             own[label] = kept
-        energy = self.with_entries(unary, self._tables, self._cliques.tables)
+        energy = self.with_unaries(unary)
         if soft:
             energy._check_sum()
         return energy
@@ -184,24 +204,6 @@ class Energy:
             raise ValueError(f"node {node!r} does not exist: the nodes are 0..{self.n_nodes - 1}")
         return slice(self._unary_at[node], self._unary_at[node + 1])
 
-    def _bind(self) -> _core.PairwiseEnergy:
-        return _core.PairwiseEnergy(
-            self._labels,
-            self._unary_at,
-            self._unary,
-            np.ascontiguousarray(self._edges[:, 0], dtype=np.int32),
-            np.ascontiguousarray(self._edges[:, 1], dtype=np.int32),
-            self._table_at,
-            self._tables,
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_native"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._native = self._bind()
-
     @property
     def n_nodes(self) -> int:
         """V."""
@@ -210,7 +212,7 @@ class Energy:
     @property
     def n_edges(self) -> int:
         """E, repeated edges counted."""
-        return len(self._edges)
+        return len(self._edges) if self._grid is None else self._grid.n_edges
 
     @property
     def n_cliques(self) -> int:
@@ -231,11 +233,6 @@ class Energy:
     def edges(self) -> IntArray:
         """(E, 2) as given."""
         return self._edges
-
-    @property
-    def native(self) -> _core.PairwiseEnergy:
-        """The core's view of the unary and pairwise terms, for solvers."""
-        return self._native
 
     def factor_arrays(self) -> tuple[IntArray, Int32Array, IntArray, FloatArray]:
         """All terms but the unary ones, edges first: (F + 1,) where each one's nodes start, the nodes; (F,) where
@@ -283,6 +280,8 @@ class Energy:
 
     def n_entries(self) -> int:
         """Table entries of all edges and cliques, shared ones counted each time."""
+        if self._grid is not None:
+            return self._grid.n_edges * self._grid.table.size
         return int(self.table_sizes().sum()) + len(self._cliques.tables)
 
     def cells(self, labels: IntArray) -> IntArray:
@@ -293,12 +292,25 @@ class Energy:
 
     def independent_bound(self) -> float:
         """The sum of the minima of all terms, rounded down: the weakest useful lower bound."""
-        least: float = self._native.independent_bound()
+        if self._grid is not None:
+            return lower_sum(self._unary.reshape(self.n_nodes, -1).min(axis=1))
+        least: float = self.native.independent_bound()
         return lower_sum(np.append(self._cliques.minima(), least)) if self.n_cliques else least
+
+    def unary_labels(self) -> Int32Array:
+        """(V,) of every node the label of its least unary entry, the first of several."""
+        if self._grid is not None:
+            return np.asarray(self._unary.reshape(self.n_nodes, -1).argmin(axis=1), dtype=np.int32)
+        return np.asarray(self.native.unary_labels())
 
     def unary(self, node: int) -> FloatArray:
         """(K_u,) entries of one node."""
         return self._unary[self._unary_at[node] : self._unary_at[node + 1]]
+
+    @property
+    def unary_at(self) -> IntArray:
+        """(V + 1,) where each node's entries start in :meth:`unaries`."""
+        return self._unary_at
 
     def unaries(self) -> FloatArray:
         """(sum of K_u,) entries of all nodes, one node after the other."""
@@ -336,12 +348,12 @@ class Energy:
     def terms(self, labels: ArrayLike) -> FloatArray:
         """(V + E + C,) the terms of ``U(labels)``: nodes, edges, cliques."""
         y = self.check_labels(labels)
-        low = np.asarray(self._native.terms(y))
+        low = np.asarray((self.native if self._grid is None else self.native_grid).terms(y))
         return np.concatenate([low, self._cliques.terms(y)]) if self.n_cliques else low
 
     def energy(self, labels: ArrayLike) -> float:
         """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
-        return math.fsum(self.terms(labels).tolist())
+        return math.fsum(numbers(self.terms(labels)))
 
     def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | None = None) -> Energy:
         """The energy of these nodes (ascending), and of these edges and cliques, which must join them; nodes

@@ -40,6 +40,8 @@ class Normal:
     @classmethod
     def of(cls, given: Energy, upper: float = math.inf) -> Normal:
         """Entries more than ``upper`` above the least of their term become +inf."""
+        if given.pixels is not None and upper == math.inf:
+            return cls._of_grid(given)
         at = given.segments()
         entries = (given.unaries(), given.tables(), given.cliques.tables)
         ranges = [_core.term_ranges(x, starts) for x, starts in zip(entries, at, strict=True)]
@@ -54,6 +56,19 @@ class Normal:
             moved = zip(entries, at, lows, strict=True)
             energy = given.with_entries(*[_core.normal_entries(*x, exponent, upper) for x in moved])
         return cls(given, energy, least, exponent, widest)
+
+    @classmethod
+    def _of_grid(cls, given: Energy) -> Normal:
+        """Of a grid without a list of edges, whose table has least entry 0."""
+        assert given.pixels is not None
+        starts = given.unary_at
+        lows, widest = _core.term_ranges(given.unaries(), starts)
+        low = np.asarray(lows)
+        energy = given
+        if low.any():
+            energy = given.with_unaries(_core.normal_entries(given.unaries(), starts, low, 0, math.inf))
+        least = np.concatenate([low, np.zeros(given.n_edges)])
+        return cls(given, energy, least, 0, max(widest, given.pixels.widest))
 
     def proven(self, bound: float) -> Fraction | None:
         """What a bound of ``energy`` proves: every labeling has this excess at least. None: all are forbidden."""
@@ -74,7 +89,7 @@ class Normal:
         if proven is None:
             return Solution(labels, math.inf, math.inf, 0.0, "infeasible", seconds)
         status: Status = "stopped" if out_of_time else "feasible"
-        bound = lower_sum([*self.least[self.least != 0.0].tolist(), rounded_down(proven)])
+        bound = lower_sum(np.append(self.least, rounded_down(proven)))
         excess = self.excess(labels)
         if excess == math.inf:
             return Solution(labels, math.inf, bound, math.inf, status, seconds)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gapcut.typing import FloatArray, Int32Array, IntArray
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """(E, 2) edges, (E,) where each one's table starts in ``tables``, row-major; edges may share them."""
+
+    edges: IntArray
+    table_at: IntArray
+    tables: FloatArray
 
 
 def finite_sum(x: FloatArray) -> float:
@@ -21,13 +32,19 @@ def finite_sum(x: FloatArray) -> float:
     return total
 
 
-def lower_sum(values: Iterable[float]) -> float:
+def numbers(values: FloatArray) -> Iterator[float]:
+    """The entries one after the other, without a list of them all."""
+    for start in range(0, len(values), 1 << 16):
+        yield from values[start : start + (1 << 16)].tolist()
+
+
+def lower_sum(values: Sequence[float] | FloatArray) -> float:
     """The largest float that is at most the exact sum."""
-    values = list(values)
-    total = math.fsum(values)
+    entries = np.asarray(values, dtype=np.float64)
+    total = math.fsum(numbers(entries))
     if math.isinf(total):
         return total
-    return total if math.fsum([*values, -total]) >= 0.0 else math.nextafter(total, -math.inf)
+    return total if math.fsum(chain(numbers(entries), [-total])) >= 0.0 else math.nextafter(total, -math.inf)
 
 
 def spans(starts: IntArray, sizes: IntArray) -> IntArray:

@@ -23,6 +23,7 @@ from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.shares import enough_time, share_of
 from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
+from gapcut.inference.methods.windows import improve_windows
 from gapcut.inference.progress import report, turn_of
 from gapcut.inference.solution import TOLERANCE, Found
 from gapcut.typing import Int32Array
@@ -48,6 +49,13 @@ search, after which forests have what is left."""
 
 HARD_SHARE = 0.8
 """Of the time left, for the exact search where message passing and local search found nothing that is allowed."""
+
+PATIENCE, GRID_PATIENCE, GRID_SHARE = 10, 30, 0.8
+"""Of TRW-S; on grids, sweeps are cheap beside all that may follow, and end sooner where they no longer help."""
+
+WIDE_GAP = 1e-4
+"""Of the energy of a grid: where the gap is wider after TRW-S and windows, the other methods go on, which need a list
+of edges."""
 
 CLIQUE_SHARE = 0.85
 """In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
@@ -80,6 +88,10 @@ def auto(
        installed (for half of the time left), else, or after it, by the integer program.
     4. With a time limit, forests again until it is reached.
 
+    Large grids (``Energy.grid``) keep no list of edges here: TRW-S, then windows of the image are solved one by one
+    given the labels around them, twice, or with a time limit again and again. Where the gap stays wider than 1e-4 of
+    the energy, for half of the time left, they get one, and all of the above.
+
     Without a time limit, the searches end after ``effort`` times 0.3 of the work of ``trees``, 2,000 backtracks or 50
     tree nodes per component, and components of more than 500,000 table entries are not searched exactly; ``effort=0``
     leaves searches out. With one, they take what is left. ``tolerance`` as in ``trws``. ``start``: (V,) labels that
@@ -88,11 +100,14 @@ def auto(
     if not 0 <= effort < math.inf:
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
     given = None if start is None else energy.check_labels(start)
-    if not enough_time(energy, clock, MESSAGE_SHARE):
+    share, patience = (MESSAGE_SHARE, PATIENCE) if energy.pixels is None else (GRID_SHARE, GRID_PATIENCE)
+    if not enough_time(energy, clock, share):
         return _hurried(energy, given, clock)
-    turn = turn_of(clock, share_of(clock, MESSAGE_SHARE))
-    found = trws(energy, turn, tolerance=tolerance)
+    turn = turn_of(clock, share_of(clock, share))
+    found = trws(energy, turn, tolerance=tolerance, patience=patience)
     known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
+    if energy.pixels is not None:
+        return _on_grid(energy, known, clock, effort)
     return beyond_messages(energy, known, clock, turn, effort)
 
 
@@ -129,9 +144,31 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
 
+def _on_grid(energy: Energy, known: Known, clock: Deadline, effort: float) -> Found:
+    """After TRW-S on a grid without a list of edges. One is made where the gap is wide after all."""
+    if effort > 0.0 and not is_closed(energy, known):
+        passes = 2 if clock.left is None else None
+        known = improve_windows(
+            energy, known, turn_of(clock, share_of(clock, LABELING_SHARE)), effort, passes
+        )
+    if effort > 0.0 and not is_closed(energy, known):
+        if known.value - known.bound > WIDE_GAP * known.value:
+            listed = energy.with_entries(energy.unaries(), energy.tables(), energy.cliques.tables)
+            turn = turn_of(clock, share_of(clock, MESSAGE_SHARE))
+            found = trws(listed, turn)
+            known = known.better(energy, found.labels, found.bound)
+            return beyond_messages(listed, known, clock, turn, effort)
+        if clock.left is not None:
+            known = improve_windows(energy, known, clock, effort, None)
+    report(clock, known.labels, known.bound)
+    return Found(known.labels, known.bound, clock.left == 0.0 and not is_closed(energy, known))
+
+
 def _hurried(energy: Energy, given: Int32Array | None, clock: Deadline) -> Found:
     """Where message passing would take the time of all else: a labeling first, then what is left for it."""
-    labels, _ = improve(energy, clock, energy.native.unary_labels() if given is None else given)
+    labels = energy.unary_labels() if given is None else given
+    if energy.pixels is None:
+        labels, _ = improve(energy, clock, labels)
     known = Known.of(energy, labels, energy.independent_bound())
     found = trws(energy, clock, start=labels)
     known = known.better(energy, found.labels, found.bound)
@@ -161,10 +198,10 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
         return polished(energy, known, bp(energy, turn, **settings).labels, turn)[0]
 
     def local(turn: Deadline) -> Known:
-        return polished(energy, known, energy.native.unary_labels(), turn)[0]
+        return polished(energy, known, energy.unary_labels(), turn)[0]
 
     def fused(turn: Deadline) -> Known:
-        proposal, _ = improve(energy, turn, energy.native.unary_labels())
+        proposal, _ = improve(energy, turn, energy.unary_labels())
         labels, _ = move(energy, turn, energy.check_labels(known.labels), [proposal], MOST_EXPANSIONS)
         return known.better(energy, labels, -np.inf)
 

@@ -25,7 +25,7 @@ def brute(energy: Energy, clock: Deadline) -> Found:
         )
     totals, magnitudes, out_of_time = _all_energies(energy, clock)
     if out_of_time:
-        return Found(energy.native.unary_labels(), energy.independent_bound(), True)
+        return Found(energy.unary_labels(), energy.independent_bound(), True)
     n_terms = energy.n_nodes + energy.n_edges + energy.n_cliques + 4
     with np.errstate(invalid="ignore"):
         lower = np.where(totals < np.inf, totals - 2 * n_terms * UNIT_ROUNDOFF * magnitudes, np.inf)

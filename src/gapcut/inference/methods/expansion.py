@@ -42,7 +42,7 @@ def expansion(
     if message.bound == np.inf or closed(energy, found, energy.energy(found), message.bound):
         return Found(found, message.bound)
     labels, stopped = improve(energy, clock, labels)
-    local, _ = improve(energy, clock, energy.native.unary_labels())
+    local, _ = improve(energy, clock, energy.unary_labels())
     labels, moves_stopped = move(energy, clock, labels, [found, local, *given], max_rounds)
     return Found(labels, message.bound, stopped or moves_stopped or message.out_of_time)
 

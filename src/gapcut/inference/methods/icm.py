@@ -13,7 +13,7 @@ from gapcut.typing import Int32Array
 
 def icm(energy: Energy, clock: Deadline, *, start: Any = None) -> Found:
     """Improve ``start`` ((V,) labels; by default the unary minima) node by node until no node can be improved."""
-    labels, stopped = improve(energy, clock, energy.native.unary_labels() if start is None else start)
+    labels, stopped = improve(energy, clock, energy.unary_labels() if start is None else start)
     return Found(labels, energy.independent_bound(), stopped)
 
 

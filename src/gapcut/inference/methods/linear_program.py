@@ -41,7 +41,7 @@ def lp(energy: Energy, clock: Deadline) -> Found:
     """
     refuse_large(energy, "lp", "trws', whose bound comes close")
     if clock.left == 0.0:
-        return Found(energy.native.unary_labels(), energy.independent_bound(), True)
+        return Found(energy.unary_labels(), energy.independent_bound(), True)
     reduced = reduce_energy(energy, clock, dead_ends=False)
     if reduced.constant == np.inf:
         return Found(np.zeros(energy.n_nodes, dtype=np.int64), np.inf)
@@ -102,7 +102,7 @@ def integer_program(
 
 
 def _relaxation(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
-    known = Known.of(energy, energy.native.unary_labels(), energy.independent_bound())
+    known = Known.of(energy, energy.unary_labels(), energy.independent_bound())
     terms = shifted(energy, np.inf)
     if terms is None:
         return known.better(energy, None, np.inf), False

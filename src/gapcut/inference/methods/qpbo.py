@@ -29,7 +29,7 @@ def qpbo(
     _refuse_many_labels(energy)
     if improve_rounds < 0:
         raise ValueError(f"improve_rounds must be at least 0, got {improve_rounds}")
-    labels, stopped = improve(energy, clock, energy.native.unary_labels() if start is None else start)
+    labels, stopped = improve(energy, clock, energy.unary_labels() if start is None else start)
     dual = persistency(energy, start=labels, time_left=clock.left)
     bound = max(dual.bound, energy.native.independent_bound())
     proven = np.where(dual.labelled, dual.values, labels).astype(np.int32)

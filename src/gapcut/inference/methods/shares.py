@@ -17,6 +17,8 @@ def share_of(clock: Deadline, share: float) -> float | None:
 
 def enough_time(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
     """Whether, in this share of the time left, it is worth while to begin with something that copies the energy."""
+    if energy.pixels is not None:
+        return clock.left is None or share * clock.left > SECONDS_PER_ENTRY * len(energy.unaries())
     needed = SECONDS_PER_TERM * (energy.n_nodes + energy.n_edges) + SECONDS_PER_CLIQUE * energy.n_cliques
     needed += SECONDS_PER_ENTRY * (len(energy.unaries()) + len(energy.tables()) + len(energy.cliques.tables))
     return clock.left is None or share * clock.left > needed

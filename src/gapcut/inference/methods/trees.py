@@ -33,7 +33,7 @@ def trees(
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
     if random_state < 0:
         raise ValueError(f"random_state must be at least 0, got {random_state}")
-    labels, _ = improve(energy, clock, energy.native.unary_labels() if start is None else start)
+    labels, _ = improve(energy, clock, energy.unary_labels() if start is None else start)
     labels, stopped = search(energy, clock, labels, effort, random_state)
     return Found(labels, energy.independent_bound(), stopped)
 

@@ -41,6 +41,8 @@ def trws(
     with an open gap get sweeps with soft minima at falling temperatures, then sharp ones again, which bring the bound
     to within about 0.05 % of the linear program's; bounds come from sharp sweeps alone, and ``max_sweeps`` counts both.
     ``start``: (V,) labels that are known; returned if no sweep finds better ones.
+    Large grids (``Energy.grid``) are swept by rows and columns without a list of edges, messages in float32, without
+    escapes; of the labelings found, better regions are taken over. Bounds come from float64, rounding paid for.
     Energies with cliques are treated by SRMP, without escapes, at most at the bound of the relaxation with clique
     marginals that agree on every node.
     """
@@ -52,9 +54,12 @@ def trws(
     given = None if start is None else energy.check_labels(start)
     settings = (max_sweeps, tolerance, patience, least_progress, order)
     if not enough_time(energy, clock):
-        labels = energy.native.unary_labels() if given is None else given
+        labels = energy.unary_labels() if given is None else given
         return Found(labels, energy.independent_bound(), True)
-    if energy.n_cliques:
+    result: _core.TrwsResult
+    if energy.pixels is not None:
+        result = _core.grid_trws(energy.native_grid, clock.left, *settings[:-1], teller(clock))
+    elif energy.n_cliques:
         result = _core.srmp(energy.factors(), clock.left, *settings, np.zeros(0))
     else:
         result = _core.trws(energy.native, clock.left, *settings, escape, None, teller(clock))
