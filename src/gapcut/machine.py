@@ -28,6 +28,7 @@ from gapcut.model.choice import advice, decide
 from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
+from gapcut.model.kept_choice import found_before, to_keep
 from gapcut.model.labels import LabelCoder
 from gapcut.model.pairing import LEARNERS
 from gapcut.model.proof import check_provable, prove_model, prove_result
@@ -86,13 +87,15 @@ class Machine(Parameters):
         limit = settings.time_limit
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
-        found = decide(as_graphs(X, y), settings)
+        graphs = as_graphs(X, y)
+        found = found_before(graphs, settings) or decide(graphs, settings)
+        chosen = to_keep(settings, found)
         data, settings = found.data, found.settings
         problem = build_problem(data, settings)
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
-        result = learn(data, problem, settings, reached)
+        result = learn(data, problem, settings, reached, chosen)
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
         certificate = result.certificate
         asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
