@@ -187,7 +187,7 @@ class Machine(Parameters):
 
         ``time_limit`` in seconds, for the lower end; ``callback`` as at construction.
         """
-        settings = replace(self._settings(), checkpoint=None, C=self.C_)
+        settings = self._posed()
         return check_claim(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def prove(
@@ -198,7 +198,7 @@ class Machine(Parameters):
         The lower end is reached anew by a training run, within ``time_limit`` seconds. Raises ValueError for other
         graphs, and as :meth:`fit_proven`.
         """
-        settings = replace(self._settings(), checkpoint=None, C=self.C_)
+        settings = self._posed()
         return prove_model(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
@@ -318,6 +318,12 @@ class Machine(Parameters):
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return list(signature(cls.__init__).parameters)[1:]
+
+    def _posed(self) -> Settings:
+        """Settings of the problem that the model answers, with what was chosen."""
+        choice, settings = self.choice_, self._settings()
+        oracle = settings.oracle if choice is None else choice.oracle
+        return replace(settings, checkpoint=None, C=self.C_, oracle=oracle)
 
     def _twin(self, C: float) -> Self:
         """The same parameters with another C, not fitted."""

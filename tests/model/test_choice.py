@@ -121,7 +121,16 @@ def test_the_choice_is_saved(searched, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"C": "1"}, {"C": -1.0}, {"base": 0}, {"trials": [[1.0, False, ["x"]]]}, {"reason": 3}]
+    "wrong",
+    [
+        {"C": "1"},
+        {"C": -1.0},
+        {"base": 0},
+        {"trials": [[1.0, False, "cut", ["x"]]]},
+        {"oracle": "auto"},
+        {"trials": [[1.0, False, 3, [0.5]]]},
+        {"reason": 3},
+    ],
 )
 def test_a_hostile_choice_is_refused(searched, tmp_path, wrong):
     searched.save(tmp_path / "m.gapcut")
@@ -169,7 +178,7 @@ def test_it_stays_out_where_it_does_not(monkeypatch):
 
 def test_with_few_nodes_it_is_not_tried():
     svm = StructuredSVM(base="auto", **FAST).fit(sample_graphs(4))
-    assert svm.choice_ == Choice(1.0, False, (), "no base: 48 labelled nodes are fewer than 1,000")
+    assert svm.choice_ == Choice(1.0, False, "cut", (), "no base: 48 labelled nodes are fewer than 1,000")
 
 
 def test_a_path_has_one_base(monkeypatch):

@@ -39,6 +39,7 @@ def to_keep(asked: Settings, found: Decided) -> dict[str, Any] | None:
         "C": taken.trade_off,
         "node_lift": taken.node_lift,
         "standardize": taken.standardize,
+        "oracle": taken.oracle,
         "base": found.data.base is not None,
         "choice": None if found.choice is None else found.choice.to_state(),
         "temperature": found.temperature,
@@ -57,11 +58,11 @@ def found_before(graphs: Sequence[Graph], settings: Settings) -> Decided | None:
     if not isinstance(kept, dict) or kept.get("asked") != _asked(settings):
         raise of_another_run(path)
     try:
-        values = {name: kept[name] for name in ("node_lift", "standardize")}
+        values = {name: kept[name] for name in ("node_lift", "standardize", "oracle")}
         base = None if not kept["base"] else "trees" if settings.base == "auto" else settings.base
         values |= {"C": kept["C"], "base": base, "probability": False}
         taken = Settings.checked({f.name: getattr(settings, f.name) for f in fields(settings)} | values)
-        if type(taken.C) is not float or taken.node_lift == "auto":
+        if type(taken.C) is not float or "auto" in (taken.node_lift, taken.oracle):
             raise ValueError("it was not chosen to the end")
         choice = None if kept["choice"] is None else Choice.from_state(kept["choice"])
         temperature = kept["temperature"]

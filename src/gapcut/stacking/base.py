@@ -35,7 +35,7 @@ BaseChoice: TypeAlias = Literal["auto"] | BaseKind
 
 _LEAST = 1e-3
 """Probabilities are at least this before their logarithm."""
-_TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 60, 2_000_000, 60_000
+_TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
 _ROUNDS: dict[str, int] = {"own": 1, "edges": 1, "context": 3}
 _CONTEXT = ("source", "part", "scale")
@@ -193,7 +193,7 @@ def seconds_of_trees(
     estimator = _trees(int(known.sum()), seed, n_threads)
     count, few = estimator.n_estimators, 2 * n_threads
     start = time.monotonic()
-    estimator.set_params(n_estimators=few).fit(rows[known], codes[known])
+    estimator.set_params(n_estimators=few).fit(np.asfortranarray(rows[known]), codes[known])
     grown: float = (time.monotonic() - start) * count / few
     return prepared + _ROUNDS[features] * FOLDS * grown  # folds of all but one in FOLDS, and one of all
 
@@ -237,7 +237,8 @@ def _fit(
     estimator: Any = _trees(int(used.sum()), seed, n_threads) if isinstance(base, str) else clone(base)
     takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
     more = {"sample_weight": weights[used]} if weights is not None and takes_weights else {}
-    return kept(estimator.fit(table[used], codes[used], **more), n_classes)
+    rows = np.asfortranarray(table[used]) if isinstance(base, str) else table[used]  # trees read columns
+    return kept(estimator.fit(rows, codes[used], **more), n_classes)
 
 
 def _trees(n_nodes: int, seed: int, n_threads: int) -> Any:
