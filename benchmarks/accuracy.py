@@ -36,16 +36,13 @@ SETS = (*LOADERS, "office", "home")
 COMMAND: dict[str, Any] = {"C": "cv", "oracle": "auto", "node_lift": "auto", "base": "auto"}
 """What ``gapcut train`` does without options."""
 _TREES = 100
-TIME_LIMIT = 600.0
-"""Seconds of one fit, its search included, after which the best model so far counts."""
 Labelled = tuple[list[AnyArray], list[FloatArray] | None]
 Method = Callable[[GraphSet, GraphSet, AnyArray, int], Labelled]
 
 
 def gapcut(**settings: Any) -> Method:
     def run(train: GraphSet, test: GraphSet, classes: AnyArray, seed: int) -> Labelled:
-        more = {"classes": classes.tolist(), "random_state": seed, "time_limit": TIME_LIMIT}
-        svm = StructuredSVM(**settings, **more).fit(train)
+        svm = StructuredSVM(**settings, classes=classes.tolist(), random_state=seed).fit(train)
         solutions = svm.solutions(test)
         known = svm.model_.temperature is not None
         return [s.labels for s in solutions], svm.predict_proba(test, solutions) if known else None

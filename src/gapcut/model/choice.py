@@ -9,6 +9,7 @@ import numpy as np
 
 from gapcut.certificates.bounds import trivial_bound
 from gapcut.data import Graph
+from gapcut.engines import Deadline
 from gapcut.model.choose_oracle import choose_oracle
 from gapcut.model.chosen import Choice
 from gapcut.model.held_out import (
@@ -53,6 +54,7 @@ class Decided:
 
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
     """Everything that "cv" and "auto" stand for on these graphs. ``values``: of C, for which one base is wanted."""
+    clock = Deadline(settings.time_limit)
     asked, steps = choose_steps(graphs, settings)
     candidates, few = training_sets(graphs, asked)
     settings = asked.settled(candidates[0].graphs)
@@ -72,13 +74,19 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
     one_label = _one_label(asked, settings, candidates[0])
     kinds = len(candidates) + (one_label is not None)
-    limit = None if settings.time_limit is None else settings.time_limit / 2 / (kinds * len(tried) * FOLDS)
+    limit = _path_limit(clock, kinds * len(tried) * FOLDS)
     data, choice, held = choose(candidates, replace(settings, time_limit=limit), tried, _joined(steps, few))
     if one_label is not None and held is not None:
         choice, held = choose_oracle(held, choice, replace(one_label, time_limit=limit), tried)
         settings = one_label if choice.oracle == one_label.oracle else settings
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
+
+
+def _path_limit(clock: Deadline, fits: int) -> float | None:
+    """Seconds of one fit to a fold, so that all take half of what is left at most."""
+    left = clock.left
+    return None if left is None else left / 2 / fits
 
 
 def _one_label(asked: Settings, settings: Settings, data: TrainingSet) -> Settings | None:
@@ -130,6 +138,14 @@ def choose(
         choice = Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason))
         return candidates[0], choice, None
     firsts = [first_fold(part, settings, values) for part in folds]
+    if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
+        C = values[0] if len(values) == 1 else UNCHOSEN
+        reason = f"C = {C:g} and no base: the time limit is too short for folds"
+        return (
+            candidates[0],
+            Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason)),
+            None,
+        )
     behind = _clearly_behind(firsts)
     paths = [[] if i == behind else other_folds(folds[i], settings, first) for i, first in enumerate(firsts)]
     picked = [max(path, key=lambda h: h.accuracy) for path in paths if path]

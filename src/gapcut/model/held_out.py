@@ -19,8 +19,9 @@ from gapcut.model.training import TrainingSet, build_problem, learn_path
 from gapcut.parameters import OracleName
 from gapcut.typing import FloatArray, IntArray
 
-_LOOSE, _PASSES = 0.05, 12
-"""Where a fold's training ends: this gap, or so many certificates of first-order steps."""
+_LOOSE, _PASSES, _BEGUN = 0.05, 12, 0.5
+"""Where a fold's training ends: this gap, or so many certificates of first-order steps. Above the last gap a model that
+a time limit cut off says nothing of its C."""
 FOLDS = 3
 
 
@@ -186,6 +187,11 @@ class Fold:
     labels: dict[int, IntArray]
     right: FloatArray
     weight: FloatArray
+
+    @property
+    def learned(self) -> bool:
+        """Whether the model is more than a beginning."""
+        return self.model.certificate.relative_gap < _BEGUN
 
     @property
     def accuracy(self) -> float:
