@@ -246,7 +246,9 @@ def _fit(
     estimator: Any = _trees(int(used.sum()), seed, n_threads) if isinstance(base, str) else clone(base)
     takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
     more = {"sample_weight": weights[used]} if weights is not None and takes_weights else {}
-    rows = np.asfortranarray(table[used]) if isinstance(base, str) else table[used]  # trees read columns
+    rows = table[used]
+    if "min_samples_leaf" in estimator.get_params():  # trees read columns
+        rows = np.asfortranarray(rows)
     return kept(estimator.fit(rows, codes[used], **more), n_classes)
 
 
