@@ -28,6 +28,7 @@ from gapcut.model.choice import advice, decide
 from gapcut.model.chosen import Choice
 from gapcut.model.claim import ClaimCheck, check_claim
 from gapcut.model.fitted import FittedModel
+from gapcut.model.kept_choice import found_before, to_keep
 from gapcut.model.labels import LabelCoder
 from gapcut.model.pairing import LEARNERS
 from gapcut.model.proof import check_provable, prove_model, prove_result
@@ -86,13 +87,15 @@ class Machine(Parameters):
         limit = settings.time_limit
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
-        found = decide(as_graphs(X, y), settings)
+        graphs = as_graphs(X, y)
+        found = found_before(graphs, settings) or decide(graphs, settings)
+        chosen = to_keep(settings, found)
         data, settings = found.data, found.settings
         problem = build_problem(data, settings)
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
-        result = learn(data, problem, settings, reached)
+        result = learn(data, problem, settings, reached, chosen)
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
         certificate = result.certificate
         asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
@@ -184,7 +187,7 @@ class Machine(Parameters):
 
         ``time_limit`` in seconds, for the lower end; ``callback`` as at construction.
         """
-        settings = replace(self._settings(), checkpoint=None, C=self.C_)
+        settings = self._posed()
         return check_claim(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def prove(
@@ -195,7 +198,7 @@ class Machine(Parameters):
         The lower end is reached anew by a training run, within ``time_limit`` seconds. Raises ValueError for other
         graphs, and as :meth:`fit_proven`.
         """
-        settings = replace(self._settings(), checkpoint=None, C=self.C_)
+        settings = self._posed()
         return prove_model(self._fitted(), settings, self._raw(X), time_limit, callback)
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
@@ -315,6 +318,12 @@ class Machine(Parameters):
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return list(signature(cls.__init__).parameters)[1:]
+
+    def _posed(self) -> Settings:
+        """Settings of the problem that the model answers, with what was chosen."""
+        choice, settings = self.choice_, self._settings()
+        oracle = settings.oracle if choice is None else choice.oracle
+        return replace(settings, checkpoint=None, C=self.C_, oracle=oracle)
 
     def _twin(self, C: float) -> Self:
         """The same parameters with another C, not fitted."""

@@ -1,6 +1,7 @@
 """C and the base as the training graphs' own folds choose them."""
 
 import itertools
+import time
 import warnings
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from gapcut.model.chosen import Choice
 from gapcut.model.held_out import Fold, Folds, HeldOut
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
-from gapcut.stacking import seconds_of_trees
+from gapcut.stacking import fit_base, seconds_of_trees
 from sample_graphs import same_model, sample_graphs
 
 FAST = {"gap": 1e-2, "loss_scale": 10.0}
@@ -64,6 +65,29 @@ def test_growing_a_base_is_predicted():
     graphs = sample_graphs(4, n_nodes=12)
     codes = np.concatenate([g.labels for g in graphs])
     assert 0.0 < seconds_of_trees("edges", graphs, codes, 0, 1) < 60.0
+
+
+def test_time_to_grow_is_told_from_some_graphs(monkeypatch):
+    monkeypatch.setattr("gapcut.stacking.base._TREES", 15)
+    monkeypatch.setattr("gapcut.stacking.base._LEAST_TREES", 15)
+    graphs = sample_graphs(60, n_nodes=400)
+    codes = np.concatenate([g.labels for g in graphs])
+    start = time.process_time()
+    told = seconds_of_trees("edges", graphs, codes, 0, 1)
+    spent = time.process_time() - start
+    start = time.process_time()
+    fit_base("trees", "edges", graphs, codes, 3, 0, 1)
+    took = time.process_time() - start
+    assert spent < took / 4
+    assert told > took / 4
+
+
+def test_a_time_limit_that_is_too_short_for_folds_goes_to_the_fit(monkeypatch):
+    monkeypatch.setattr("gapcut.model.choice._path_limit", lambda *_: 0.0)
+    svm = StructuredSVM(C="cv", oracle="auto", time_limit=60.0, **FAST).fit(sample_graphs(6))
+    assert svm.C_ == 1.0
+    assert svm.choice_.reason == "C = 1 and no base: the time limit is too short for folds"
+    assert svm.certificate_.status == "certified"
 
 
 def said(C, right):
@@ -121,7 +145,16 @@ def test_the_choice_is_saved(searched, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"C": "1"}, {"C": -1.0}, {"base": 0}, {"trials": [[1.0, False, ["x"]]]}, {"reason": 3}]
+    "wrong",
+    [
+        {"C": "1"},
+        {"C": -1.0},
+        {"base": 0},
+        {"trials": [[1.0, False, "cut", ["x"]]]},
+        {"oracle": "auto"},
+        {"trials": [[1.0, False, 3, [0.5]]]},
+        {"reason": 3},
+    ],
 )
 def test_a_hostile_choice_is_refused(searched, tmp_path, wrong):
     searched.save(tmp_path / "m.gapcut")
@@ -169,7 +202,7 @@ def test_it_stays_out_where_it_does_not(monkeypatch):
 
 def test_with_few_nodes_it_is_not_tried():
     svm = StructuredSVM(base="auto", **FAST).fit(sample_graphs(4))
-    assert svm.choice_ == Choice(1.0, False, (), "no base: 48 labelled nodes are fewer than 1,000")
+    assert svm.choice_ == Choice(1.0, False, "cut", (), "no base: 48 labelled nodes are fewer than 1,000")
 
 
 def test_a_path_has_one_base(monkeypatch):

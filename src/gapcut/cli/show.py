@@ -95,13 +95,19 @@ def show_choice(console: Console, choice: Choice | None) -> None:
     console.print(f"chosen        {choice.reason}")
     count = max((len(t.scores) for t in choice.trials), default=0)
     rows = [
-        [f"{t.C:g}", "yes" if t.base else "no", percent(float(np.mean(t.scores))), *map(percent, t.scores)]
+        [
+            f"{t.C:g}",
+            "yes" if t.base else "no",
+            t.oracle,
+            percent(float(np.mean(t.scores))),
+            *map(percent, t.scores),
+        ]
         + ["-"] * (count - len(t.scores))
         for t in choice.trials
     ]
     if rows:
         folds = [f"fold {i + 1}" for i in range(count)]
-        console.print(table(["C", "base", "mean", *folds], rows, "Accuracy on held-out folds"))
+        console.print(table(["C", "base", "oracle", "mean", *folds], rows, "Accuracy on held-out folds"))
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from gapcut.engines import Deadline
 from gapcut.files import write_atomically
 from gapcut.learners.base import Progress, Session
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class DamagedCheckpoint(ValueError):
@@ -37,12 +37,19 @@ class DamagedCheckpoint(ValueError):
 
 class Checkpoint:
     """The checkpoint file of one run, due every ``seconds``; ``identity``: what the run must share with it, as JSON has
-    it.
+    it; ``chosen``: what led to the run, to be found again by :func:`chosen_before`: then the file is due at once.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any], seconds: float) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        identity: Mapping[str, Any],
+        seconds: float,
+        chosen: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path, self._identity, self._seconds = Path(path), dict(identity), seconds
-        self._clock = Deadline(seconds)
+        self._chosen = chosen
+        self._clock = Deadline(seconds if chosen is None else 0.0)
 
     @property
     def left(self) -> float:
@@ -57,6 +64,7 @@ class Checkpoint:
         meta = {
             "format": _FORMAT,
             "problem": self._identity,
+            "chosen": self._chosen,
             "numbers": numbers,
             "passes": progress.passes,
             "calls": progress.calls,
@@ -78,20 +86,34 @@ class Checkpoint:
 
         Raises ValueError if the file is of another run, DamagedCheckpoint if it is not whole.
         """
-        try:
-            arrays = read_arrays(self.path)
-            meta = json.loads(arrays.pop("meta").tobytes().decode())
-            if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
-                raise ValueError("unknown format")
-        except (OSError, KeyError, ValueError, RecursionError) as error:
-            reason = one_line(error).removeprefix(f"{self.path}: ")
-            raise DamagedCheckpoint.because(self.path, reason) from None
+        arrays, meta = _contents(self.path)
         if meta.get("problem") != self._identity:
-            raise ValueError(
-                f"{self.path}: the checkpoint belongs to other data, another C or other settings: "
-                "delete it to start anew"
-            )
+            raise of_another_run(self.path)
         return arrays, meta
+
+
+def chosen_before(path: Path) -> Any:
+    """What led to the run of a checkpoint, as it was given to :class:`Checkpoint`. Raises DamagedCheckpoint."""
+    return _contents(path)[1].get("chosen")
+
+
+def of_another_run(path: Path) -> ValueError:
+    """The error for a checkpoint that does not belong to what is asked for."""
+    return ValueError(
+        f"{path}: the checkpoint belongs to other data, another C or other settings: delete it to start anew"
+    )
+
+
+def _contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        arrays = read_arrays(path)
+        meta = json.loads(arrays.pop("meta").tobytes().decode())
+        if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
+            raise ValueError("unknown format")
+    except (OSError, KeyError, ValueError, RecursionError) as error:
+        reason = one_line(error).removeprefix(f"{path}: ")
+        raise DamagedCheckpoint.because(path, reason) from None
+    return arrays, meta
 
 
 def go_on(session: Session, meta: dict[str, Any]) -> None:

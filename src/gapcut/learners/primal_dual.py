@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -33,7 +33,8 @@ class PrimalDual(StepSettings, Learner):
     The other settings are those of :class:`~gapcut.learners.steps.StepSettings`.
 
     ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
-    run ends without its target; a run that finds it there goes on from it. Who has the result deletes it.
+    run ends without its target; a run that finds it there goes on from it. Who has the result deletes it. ``chosen`` is
+    kept in it.
     Results do not depend on ``n_threads`` nor on being interrupted and resumed; passes of ``block`` are made again.
     """
 
@@ -43,6 +44,7 @@ class PrimalDual(StepSettings, Learner):
 
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_seconds: float = 10.0
+    chosen: Mapping[str, Any] | None = None
 
     def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
         steps = Steps(self, session.problem, session.oracle)
@@ -69,7 +71,9 @@ class PrimalDual(StepSettings, Learner):
         """From where ``steps`` are, at their C."""
         file = None
         if self.checkpoint is not None:
-            file = Checkpoint(self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds)
+            file = Checkpoint(
+                self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds, self.chosen
+            )
         with session.guard():
             planes = PlaneTurns(session, steps.relaxation.plane_oracle(session.oracle), self.seed)
             if file is not None and file.path.exists():
@@ -103,6 +107,6 @@ class PrimalDual(StepSettings, Learner):
 
     def _identity(self, problem: LearningProblem) -> dict[str, Any]:
         """What a run must share with its checkpoint; the number of threads is free."""
-        free = ("n_threads", "checkpoint", "checkpoint_seconds")
+        free = ("n_threads", "checkpoint", "checkpoint_seconds", "chosen")
         settings = {name: value for name, value in asdict(self).items() if name not in free}
         return {"fingerprint": problem.fingerprint, "C": problem.C, **settings}

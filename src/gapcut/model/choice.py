@@ -9,8 +9,11 @@ import numpy as np
 
 from gapcut.certificates.bounds import trivial_bound
 from gapcut.data import Graph
-from gapcut.model.chosen import Choice, Trial
+from gapcut.engines import Deadline
+from gapcut.model.choose_oracle import choose_oracle
+from gapcut.model.chosen import Choice
 from gapcut.model.held_out import (
+    FOLDS,
     Fold,
     Folds,
     HeldOut,
@@ -21,7 +24,9 @@ from gapcut.model.held_out import (
     other_folds,
     paired,
     seen_path,
+    trials_of,
 )
+from gapcut.model.pairing import AUTO
 from gapcut.model.settings import Settings
 from gapcut.model.steps import choose_steps
 from gapcut.model.training import TrainingSet, training_sets
@@ -49,9 +54,10 @@ class Decided:
 
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
     """Everything that "cv" and "auto" stand for on these graphs. ``values``: of C, for which one base is wanted."""
-    settings, steps = choose_steps(graphs, settings)
-    candidates, few = training_sets(graphs, settings)
-    settings = settings.settled(candidates[0].graphs)
+    clock = Deadline(settings.time_limit)
+    asked, steps = choose_steps(graphs, settings)
+    candidates, few = training_sets(graphs, asked)
+    settings = asked.settled(candidates[0].graphs)
     automatic = settings.base == "auto"
     tried = (
         tuple(sorted(values))
@@ -62,11 +68,32 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
     )
     if not automatic and (values is not None or settings.C != "cv"):
         settings = replace(settings, C=tried[0])
-        choice = Choice(tried[0], candidates[0].base is not None, (), steps) if steps else None
+        choice = (
+            Choice(tried[0], candidates[0].base is not None, settings.oracle, (), steps) if steps else None
+        )
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
-    data, choice, held = choose(candidates, settings, tried, _joined(steps, few))
+    one_label = _one_label(asked, settings, candidates[0])
+    kinds = len(candidates) + (one_label is not None)
+    limit = _path_limit(clock, kinds * len(tried) * FOLDS)
+    data, choice, held = choose(candidates, replace(settings, time_limit=limit), tried, _joined(steps, few))
+    if one_label is not None and held is not None:
+        choice, held = choose_oracle(held, choice, replace(one_label, time_limit=limit), tried)
+        settings = one_label if choice.oracle == one_label.oracle else settings
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
+
+
+def _path_limit(clock: Deadline, fits: int) -> float | None:
+    """Seconds of one fit to a fold, so that all take half of what is left at most."""
+    left = clock.left
+    return None if left is None else left / 2 / fits
+
+
+def _one_label(asked: Settings, settings: Settings, data: TrainingSet) -> Settings | None:
+    """Those with ``oracle="lp"``, where "auto" was ``asked`` and stands for the cut as long as no fold says more."""
+    if asked.oracle != AUTO or settings.oracle != "cut" or settings.learner != "primal-dual":
+        return None
+    return replace(asked, oracle="lp").settled(data.graphs)
 
 
 def _temperature(data: TrainingSet, settings: Settings, held: HeldOut | None) -> float | None:
@@ -93,25 +120,35 @@ def choose(
 ) -> tuple[TrainingSet, Choice, HeldOut | None]:
     """The training set, the C and the held-out labelings of the most accurate folds.
 
-    ``candidates``: the training set without a base, with one, or both in this order; ``values`` of C, ascending. For
-    each candidate the most accurate C, the smallest of equals; the base joins if that makes more than one standard
-    error of difference (over the same graphs). A candidate clearly behind on the first fold is dropped there. ``why``:
-    said first.
+    ``settings``: with the time limit of one fit to a fold. ``candidates``: the training set without a base, with one,
+    or both in this order; ``values`` of C, ascending. For each candidate the most accurate C, the smallest of equals;
+    the base joins if that makes more than one standard error of difference (over the same graphs). A candidate clearly
+    behind on the first fold is dropped there. ``why``: said first.
     """
     if len(candidates) == len(values) == 1:
-        return candidates[0], Choice(values[0], candidates[0].base is not None, (), why), None
+        return (
+            candidates[0],
+            Choice(values[0], candidates[0].base is not None, settings.oracle, (), why),
+            None,
+        )
     folds = [part for data in candidates if (part := Folds.of(data, 0)) is not None]
     if not folds:
         C = values[0] if len(values) == 1 else UNCHOSEN
         reason = f"C = {C:g} and no base tried: one connected graph leaves nothing to hold out"
-        return candidates[0], Choice(C, candidates[0].base is not None, (), _joined(why, reason)), None
-    count = len(candidates) * len(values) * len(folds[0])
-    limit = None if settings.time_limit is None else settings.time_limit / 2 / count
-    limited = replace(settings, time_limit=limit)
-    firsts = [first_fold(part, limited, values) for part in folds]
+        choice = Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason))
+        return candidates[0], choice, None
+    firsts = [first_fold(part, settings, values) for part in folds]
+    if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
+        C = values[0] if len(values) == 1 else UNCHOSEN
+        reason = f"C = {C:g} and no base: the time limit is too short for folds"
+        return (
+            candidates[0],
+            Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason)),
+            None,
+        )
     behind = _clearly_behind(firsts)
-    paths = [other_folds(folds[i], limited, firsts[i]) for i in range(len(folds)) if i != behind]
-    picked = [max(path, key=lambda h: h.accuracy) for path in paths]
+    paths = [[] if i == behind else other_folds(folds[i], settings, first) for i, first in enumerate(firsts)]
+    picked = [max(path, key=lambda h: h.accuracy) for path in paths if path]
     chosen, base = picked[-1], ""
     if behind is not None:
         base = _about_base(
@@ -123,12 +160,13 @@ def choose(
         error_of = f"(standard error of the difference {error:.2%})"
         base = _about_base(gain > error, picked[1].accuracy, picked[0].accuracy, error_of)
     best = f"C = {chosen.C:g}: {chosen.accuracy:.2%} of held-out nodes right" if len(values) > 1 else ""
-    trials = [Trial(h.C, h.folds.data.base is not None, h.by_fold) for path in paths for h in path]
-    if behind is not None:
-        with_base = candidates[behind].base is not None
-        trials += [Trial(fold.C, with_base, (fold.accuracy,)) for fold in firsts[behind]]
+    trials = [
+        trial
+        for part, first, path in zip(folds, firsts, paths, strict=True)
+        for trial in trials_of(first, path, part.data.base is not None, settings.oracle)
+    ]
     data = next(c for c in candidates if c.base is chosen.folds.data.base)
-    choice = Choice(chosen.C, data.base is not None, tuple(trials), _joined(why, base, best))
+    choice = Choice(chosen.C, data.base is not None, settings.oracle, tuple(trials), _joined(why, base, best))
     return data, choice, chosen
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from gapcut.data import Graph, connected_parts
 from gapcut.inference import solve_many
 from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.learners.base import STOPPED_BY_USER
+from gapcut.model.chosen import Trial
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, build_problem, learn_path
+from gapcut.parameters import OracleName
 from gapcut.typing import FloatArray, IntArray
 
-_LOOSE, _PASSES = 0.05, 12
-"""Where a fold's training ends: this gap, or so many certificates of first-order steps."""
+_LOOSE, _PASSES, _BEGUN = 0.05, 12, 0.5
+"""Where a fold's training ends: this gap, or so many certificates of first-order steps. Above the last gap a model that
+a time limit cut off says nothing of its C."""
 FOLDS = 3
 
 
@@ -83,6 +87,11 @@ class HeldOut:
         return float(self.right.sum() / self.weight.sum())
 
     @property
+    def certified(self) -> bool:
+        """Whether every fold reached its gap."""
+        return all(model.certificate.status == "certified" for model in self.models)
+
+    @property
     def by_fold(self) -> tuple[float, ...]:
         """Accuracy on each fold."""
         right, weight = (np.bincount(self.folds.fold, values) for values in (self.right, self.weight))
@@ -114,19 +123,25 @@ def held_out_temperature(held: HeldOut) -> float:
 
 
 def held_out_path(folds: Folds, settings: Settings, values: Sequence[float]) -> list[HeldOut]:
-    """One entry per value of C, ascending: :func:`other_folds` after :func:`first_fold`."""
+    """:func:`other_folds` after :func:`first_fold`."""
     return other_folds(folds, settings, first_fold(folds, settings, values))
 
 
-def first_fold(folds: Folds, settings: Settings, values: Sequence[float]) -> list[Fold]:
+def first_fold(
+    folds: Folds, settings: Settings, values: Sequence[float], certified: bool = False
+) -> list[Fold]:
     """The first fold, trained once along the values of C, to a gap of 5 % or the target if that is larger. The path
-    ends where it got worse. Ctrl-C ends all of it.
+    ends where it got worse and, if all are to be ``certified``, before the first that did not reach its gap. Ctrl-C
+    ends all of it.
     """
-    return list(_along(folds, 0, _loose(settings), values))
+    path = _along(folds, 0, _loose(settings), values)
+    return list(takewhile(lambda f: not certified or f.model.certificate.status == "certified", path))
 
 
 def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list[HeldOut]:
-    """The other folds along the same values."""
+    """The other folds at the C that was best on the first and at its neighbours: one entry per C, ascending."""
+    best = max(range(len(first)), key=lambda i: first[i].accuracy)
+    first = first[max(0, best - 1) : best + 2]
     values = [fold.C for fold in first]
     tried = [list(first)]
     tried += [list(_along(folds, f, _loose(settings), values)) for f in range(1, len(folds))]
@@ -138,6 +153,12 @@ def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list
         right = np.array([_right(folds.data, i, y) for i, y in enumerate(labels)])
         out.append(HeldOut(C, folds, tuple(fold.model for fold in at_C), labels, right, weight))
     return out
+
+
+def trials_of(first: Sequence[Fold], path: Sequence[HeldOut], base: bool, oracle: OracleName) -> list[Trial]:
+    """What was tried, ascending in C: the scores of all folds where they were learned, else of the first."""
+    known = {held.C: held.by_fold for held in path}
+    return [Trial(fold.C, base, oracle, known.get(fold.C, (fold.accuracy,))) for fold in first]
 
 
 def best_of(path: Sequence[Fold]) -> Fold:
@@ -166,6 +187,11 @@ class Fold:
     labels: dict[int, IntArray]
     right: FloatArray
     weight: FloatArray
+
+    @property
+    def learned(self) -> bool:
+        """Whether the model is more than a beginning."""
+        return self.model.certificate.relative_gap < _BEGUN
 
     @property
     def accuracy(self) -> float:

@@ -214,10 +214,17 @@ def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings)
     return KINDS[settings.oracle].make(problem, settings.threads, examples)
 
 
-def make_learner(settings: Settings) -> Learner:
-    """The learner that ``settings`` name, with those of its settings that they hold."""
+def make_learner(settings: Settings, chosen: Mapping[str, Any] | None = None) -> Learner:
+    """The learner that ``settings`` name, with those of its settings that they hold; ``chosen`` goes into its
+    checkpoints.
+    """
     kind = LEARNERS[settings.learner]
-    known = {"qp": settings.qp, "n_threads": settings.threads, "checkpoint": settings.checkpoint}
+    known = {
+        "qp": settings.qp,
+        "n_threads": settings.threads,
+        "checkpoint": settings.checkpoint,
+        "chosen": chosen,
+    }
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # learners are dataclasses
     chosen = {name: value for name, value in known.items() if name in names}
     if "seed" in names:
@@ -226,11 +233,16 @@ def make_learner(settings: Settings) -> Learner:
 
 
 def learn(
-    data: TrainingSet, problem: LearningProblem, settings: Settings, start: WarmStart | None = None
+    data: TrainingSet,
+    problem: LearningProblem,
+    settings: Settings,
+    start: WarmStart | None = None,
+    chosen: Mapping[str, Any] | None = None,
 ) -> LearnResult:
-    """Run the learner that ``settings`` name."""
+    """Run the learner that ``settings`` name; see :func:`make_learner`."""
     oracle = make_oracle(data, problem, settings)
-    return make_learner(settings).run(problem, oracle, settings.limits, settings.callback, start)
+    learner = make_learner(settings, chosen)
+    return learner.run(problem, oracle, settings.limits, settings.callback, start)
 
 
 def learn_path(

@@ -47,8 +47,8 @@ class Parameters:
     C: Trade-off between training loss and ``1/2 |w|^2``.
         ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most three folds of whole graphs (of connected parts
         where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 % or twelve
-        certificates, until the first fold gets worse. The C is taken whose accuracy on the nodes held out is the
-        best, the smallest of equals; ``choice_`` has the folds' scores.
+        certificates: the first until it gets worse, the others at its best C and the two beside it. The C is taken
+        whose accuracy on the nodes held out is the best, the smallest of equals; ``choice_`` has the folds' scores.
     loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
     gap: Stop once (upper - lower) / upper is proven to be at most this.
     eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
@@ -64,10 +64,11 @@ class Parameters:
         ``lp``, which certifies the LP-relaxed problem. For comparison, never certified: ``icm``, ``bp``;
         ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
         else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
-        ``auto``: ``tree`` where no training graph has a cycle, else ``cut``. Which to take: ``tree`` without
-        cycles, always (exact, and the more classes, the better it is than ``cut``). With cycles, ``cut`` first:
-        it is always certified, in the least time. Then try ``trws``: it takes a few times as long, and where its
-        proven gap closes it was as accurate as ``cut`` or more so; where the gap stays open it proves little.
+        ``auto``: ``tree`` where no training graph has a cycle, else ``cut``; with ``C="cv"`` or ``base="auto"`` in
+        its place ``lp``, if the folds are certified and more accurate with it by more than one standard error. Which
+        to take: ``tree`` without cycles, always (exact, and the more classes, the better it is than ``cut``). With
+        cycles, ``cut`` first: it is always certified, in the least time. Then try ``lp`` or ``trws``, which take a few
+        times as long; where the proven gap of ``trws`` stays open it proves little.
     incidence: Add to every node the sums of its outgoing and of its incoming edge features.
         ``False``: the paper as written.
     classes: All labels, in the order of the weight rows; default: the sorted labels of the training data.

@@ -35,7 +35,9 @@ BaseChoice: TypeAlias = Literal["auto"] | BaseKind
 
 _LEAST = 1e-3
 """Probabilities are at least this before their logarithm."""
-_TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 60, 2_000_000, 60_000
+_TIMED = 3000
+"""Nodes of the graphs on which the time of trees is measured, about."""
+_TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
 _ROUNDS: dict[str, int] = {"own": 1, "edges": 1, "context": 3}
 _CONTEXT = ("source", "part", "scale")
@@ -185,16 +187,23 @@ def fit_base(
 def seconds_of_trees(
     features: BaseFeatures, graphs: Sequence[Graph], codes: IntArray, seed: int, n_threads: int
 ) -> float:
-    """About what :func:`fit_base` takes for "trees": a few are grown and timed."""
+    """About what :func:`fit_base` takes for "trees": a few are grown on some graphs and timed; the time to grow one
+    goes as ``n log n`` in its nodes.
+    """
+    ends = np.cumsum([graph.n_nodes for graph in graphs])
+    count = int(np.searchsorted(ends, _TIMED)) + 1
+    some, n_nodes, n_known = graphs[:count], int(ends[min(count, len(ends)) - 1]), int((codes >= 0).sum())
     start = time.monotonic()
-    rows, _ = _varying(node_rows(graphs, features != "own"))
-    prepared = time.monotonic() - start
-    known = codes >= 0
-    estimator = _trees(int(known.sum()), seed, n_threads)
-    count, few = estimator.n_estimators, 2 * n_threads
+    rows, _ = _varying(node_rows(some, features != "own"))
+    prepared = (time.monotonic() - start) * int(ends[-1]) / n_nodes
+    known = codes[:n_nodes] >= 0
+    size = max(2, int(known.sum()))
+    estimator = _trees(n_known, seed, n_threads)
+    trees, few = estimator.n_estimators, 2 * n_threads
     start = time.monotonic()
-    estimator.set_params(n_estimators=few).fit(rows[known], codes[known])
-    grown: float = (time.monotonic() - start) * count / few
+    estimator.set_params(n_estimators=few).fit(np.asfortranarray(rows[known]), codes[:n_nodes][known])
+    larger = n_known * np.log(max(2, n_known)) / (size * np.log(size))
+    grown = float((time.monotonic() - start) * larger * trees / few)
     return prepared + _ROUNDS[features] * FOLDS * grown  # folds of all but one in FOLDS, and one of all
 
 
@@ -237,7 +246,10 @@ def _fit(
     estimator: Any = _trees(int(used.sum()), seed, n_threads) if isinstance(base, str) else clone(base)
     takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
     more = {"sample_weight": weights[used]} if weights is not None and takes_weights else {}
-    return kept(estimator.fit(table[used], codes[used], **more), n_classes)
+    rows = table[used]
+    if "min_samples_leaf" in estimator.get_params():  # trees read columns
+        rows = np.asfortranarray(rows)
+    return kept(estimator.fit(rows, codes[used], **more), n_classes)
 
 
 def _trees(n_nodes: int, seed: int, n_threads: int) -> Any:
