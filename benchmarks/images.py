@@ -1,4 +1,4 @@
-"""Images: TRW-S against the alpha-expansions of PyMaxflow and gco, on grids of 512^2 x 16 and 1024^2 x 8.
+"""Images: TRW-S and ``auto`` against the alpha-expansions of PyMaxflow and gco, on grids of 512^2 x 16 and 1024^2 x 8.
 
     python benchmarks/images.py [--python ENVIRONMENT/bin/python] [--only Potts] [--time-limit 60]
 

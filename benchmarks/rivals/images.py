@@ -1,8 +1,8 @@
 """One minimiser of an image's energy in a process of its own: python images.py NAME FOLDER [LIMIT].
 
 Reads ``unary.npy`` (H, W, K) and ``pairwise.npy`` (K, K) of the folder, writes ``labels.npy`` and prints as JSON: CPU
-seconds, what is proven (or null), and by how many MiB the process grew, unaries included (Linux). Imports this package only if
-NAME is one of its methods, so that any Python with the rival installed can run it. PyMaxflow is GPL.
+seconds, what is proven (or null), and by how many MiB the process grew, unaries included; Linux only. Imports this
+package only if NAME is one of its methods, so that any Python with the rival installed can run it. PyMaxflow is GPL.
 """
 
 from __future__ import annotations
