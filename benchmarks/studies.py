@@ -148,16 +148,13 @@ def _published(data: Path) -> Study:
     colour = [name.startswith(("HDiff", "SDiff", "VDiff")) for name in graphs.edge_feature_names or ()]
     fixed = np.where(free[:, :, None] | ~np.array(colour), np.nan, 0.0)
     options = {"standardize": False, "intercept": False, "edge_lift": "none", "degree_scale": "graph"}
-    objects, searched = "colour within objects", "C by folds"
+    objects = "colour within objects"
     pairs = (
         Contender("primal-dual", "cut"),
         Contender("primal-dual", "cut", note=objects),
-        Contender("primal-dual", "cut", note=searched),
-        Contender("primal-dual", "cut", note=f"{objects}, {searched}"),
         Contender("block", "trws", "none"),
     )
-    restricted = {"frozen": {"pairwise": fixed}, "classes": classes}
-    noted = {objects: restricted, searched: {"C": "cv"}, f"{objects}, {searched}": {**restricted, "C": "cv"}}
+    noted = {objects: {"frozen": {"pairwise": fixed}, "classes": classes}}
     name = "cornell office, published thresholds"
     return Study(name, graphs, _folds(graphs, 4), 1.0, 1.0, 20.0, pairs, options, bare=True, noted=noted)
 
