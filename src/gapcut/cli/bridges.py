@@ -121,7 +121,7 @@ def reproduce(
     :param paper: The paper's own features instead, beside its competitors and what each of ours adds: a table.
     :param triples: Terms over three parts beside pairs alone instead: a table.
     :param grown: Segments grown from the points beside true parts instead: a table.
-    :param limit: CPU seconds of each fit with --paper and --triples.
+    :param limit: CPU seconds of each fit with --paper, --triples or --grown.
     :param cache: Folder for scans, descriptions and forests; default: OUT/cache.
     :param graphs: Also write every fold's graphs, for other commands.
     """

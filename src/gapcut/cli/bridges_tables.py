@@ -94,6 +94,7 @@ def _triples(asked: Asked, say: Say) -> tuple[str, dict[str, Any]]:
 
 def _grown(asked: Asked, say: Say) -> tuple[str, dict[str, Any]]:
     """Segments grown from the points beside true parts."""
+    from gapcut.comparison import cpu_limit
     from gapcut.scenes.experiment import run_experiment
     from gapcut.scenes.experiment.grown import SEGMENT_COLUMNS, segment_row, with_grown
     from gapcut.scenes.experiment.tables import markdown_table
@@ -101,7 +102,7 @@ def _grown(asked: Asked, say: Say) -> tuple[str, dict[str, Any]]:
     rows = []
     for name, settings in (("true parts", asked.settings), ("grown", with_grown(asked.settings))):
         bridges = asked.bridges(settings, say)
-        results = run_experiment(bridges, settings, asked.cache, say)
+        results = run_experiment(bridges, settings, asked.cache, say, lambda: cpu_limit(asked.limit))
         rows.append(segment_row(name, bridges, results))
     text = f"# Segments grown from the points\n\n{markdown_table(SEGMENT_COLUMNS, rows)}"
     return text, {"columns": list(SEGMENT_COLUMNS), "rows": rows}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut.certificates import Certificate
+from gapcut.certificates import Callback, Certificate
 from gapcut.data import GraphSet
 from gapcut.engines import thread_count
 from gapcut.inference import Solution
@@ -145,30 +145,40 @@ def run_experiment(
     settings: ExperimentSettings,
     cache: Path | None = None,
     say: Say | None = None,
+    limit: Callable[[], Callback] | None = None,
 ) -> list[FoldResult]:
-    """All folds; ``say`` is told what is going on."""
+    """All folds; ``say`` is told what is going on; ``limit`` makes a callback that may end one fit early."""
     folds = fold_graphs(bridges, settings, cache, say)
     results = []
     for f, fold in enumerate(folds):
         if say is not None:
             say(f"fold {f + 1} of {len(folds)}: learning")
         counts = [bridges[i].scan.label_counts(len(CLASSES)) for i in fold.test]
-        results.append(_result(fold, settings, counts))
+        results.append(_result(fold, settings, counts, limit))
     return results
 
 
-def _result(fold: FoldGraphs, settings: ExperimentSettings, counts: Sequence[IntArray]) -> FoldResult:
+def _result(
+    fold: FoldGraphs,
+    settings: ExperimentSettings,
+    counts: Sequence[IntArray],
+    limit: Callable[[], Callback] | None,
+) -> FoldResult:
     """``counts`` (S, K) of each test graph: the labelled points of its nodes by class."""
     options, classes = settings.training, np.array(CLASSES)
     training = _weighed(fold.training, options.weight_power)
+
+    def learned_on(graphs: GraphSet) -> Machine:
+        return learn_weights(graphs, CLASSES, options, None if limit is None else limit())
+
     start = _now()
-    model = learn_weights(training, CLASSES, options)
+    model = learned_on(training)
     learned = _now()
     solutions = model.solutions(fold.tests)
     solved = _now()
     labels = [s.labels for s in solutions]
     equal = _weighed(fold.tests, 0.0)
-    alone = learn_weights(_edgeless(training), CLASSES, options).predict(_edgeless(fold.tests))
+    alone = learned_on(_edgeless(training)).predict(_edgeless(fold.tests))
     likeliest = [classes[g.node_features[:, : len(classes)].argmax(axis=1)] for g in fold.tests]
     return FoldResult(
         graphs=fold,
