@@ -85,7 +85,8 @@ def load_study(name: str, shared: Path) -> Study:
     return _LOADERS[name](shared / "data")
 
 
-def _folds(graphs: GraphSet, count: int) -> Folds:
+def random_folds(graphs: GraphSet, count: int) -> Folds:
+    """Parts of nearly equal size, by number."""
     order = np.random.default_rng(0).permutation(len(graphs))
     return [(str(i), np.sort(part)) for i, part in enumerate(np.array_split(order, count))]
 
@@ -99,7 +100,7 @@ def _fixed(train: GraphSet, test: GraphSet) -> tuple[GraphSet, Folds]:
 def _tables(data: Path) -> Study:
     graphs, _ = datasets.load_tables(data / "tables")
     pairs = (*RELAXED, *ONE_HOT, *POOR)
-    return Study("tables", graphs, _folds(graphs, 3), 1.0, 1.0, 5.0, pairs, methods=("trws", "ilp"))
+    return Study("tables", graphs, random_folds(graphs, 3), 1.0, 1.0, 5.0, pairs, methods=("trws", "ilp"))
 
 
 def _snakes(data: Path) -> Study:
@@ -124,7 +125,7 @@ def _cornell(data: Path, place: str) -> Study:
     return Study(
         f"cornell {place}",
         graphs,
-        _folds(graphs, 4),
+        random_folds(graphs, 4),
         1.0,
         1.0,
         4.0,
@@ -156,7 +157,9 @@ def _published(data: Path) -> Study:
     )
     noted = {objects: {"frozen": {"pairwise": fixed}, "classes": classes}}
     name = "cornell office, published thresholds"
-    return Study(name, graphs, _folds(graphs, 4), 1.0, 1.0, 20.0, pairs, options, bare=True, noted=noted)
+    return Study(
+        name, graphs, random_folds(graphs, 4), 1.0, 1.0, 20.0, pairs, options, bare=True, noted=noted
+    )
 
 
 _LOADERS = {
