@@ -118,10 +118,37 @@ def test_the_papers_features_beside_ours_are_a_table(coarse, tmp_path, run):
     assert not any(row["failure"] for row in document["rows"])
 
 
-def test_paper_sets_features_itself(tmp_path, run):
-    code, _, err = run("bridges", "reproduce", "--paper", "--features", "both", "--out", tmp_path)
+@pytest.mark.slow
+def test_terms_over_three_parts_are_a_table(coarse, tmp_path, run):
+    command = ["bridges", "reproduce", "--quick", "--triples", "--limit", 0.5, "--jobs", 1, "--out", tmp_path]
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "| block/cut, paper's, pairs, chains and supports |" in out
+    assert "\n| abutment - column - abutment |" in out
+    document = json.loads((tmp_path / "triples.json").read_text())
+    assert not any(row["failure"] for row in document["rows"])
+    assert all(len(weights) == 1 for *_, weights in document["triples"]["chain"])
+
+
+@pytest.mark.slow
+def test_grown_segments_beside_true_parts_are_a_table(coarse, tmp_path, run):
+    code, out, _ = run("bridges", "reproduce", "--quick", "--grown", "--jobs", 1, "--out", tmp_path)
+    assert code == 0
+    assert (tmp_path / "grown.md").read_text() in out
+    parts, grown = json.loads((tmp_path / "grown.json").read_text())["rows"]
+    assert (parts[0], grown[0]) == ("true parts", "grown")
+    assert parts[4].startswith("100.00")
+    assert 30.0 < float(grown[4].split()[0]) < 100.0
+    assert float(grown[3].split()[0]) <= float(grown[4].split()[0])
+
+
+@pytest.mark.parametrize(
+    "given", [["--paper", "--features", "both"], ["--triples", "--grown"], ["--paper", "--graphs"]]
+)
+def test_tables_set_features_themselves(given, tmp_path, run):
+    code, _, err = run("bridges", "reproduce", *given, "--out", tmp_path)
     assert code == 2
-    assert "--paper sets features itself" in err
+    assert f"{given[0]} sets features itself" in err
 
 
 @pytest.mark.slow

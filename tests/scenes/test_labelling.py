@@ -303,6 +303,20 @@ def test_training_distributions_come_from_forests_that_have_not_seen_them():
         assert np.allclose(held.sum(axis=1), 1)
 
 
+def test_the_points_that_thinning_keeps_keep_their_viewpoints(monkeypatch: pytest.MonkeyPatch):
+    cloud, given = street(3), []
+
+    def watched(*args):
+        given.append(args[5])
+        return np.zeros((len(args[2]), 1), dtype=np.float32)
+
+    monkeypatch.setattr("gapcut.scenes.labelling.scene.point_features", watched)
+    seen_from = cloud.local + np.arange(cloud.n_points)[:, None]
+    scan = segment_scan(cloud, SceneSettings(points=("shot",)).scaled(0.2), viewpoints=seen_from)
+    assert len(scan.kept) < cloud.n_points
+    np.testing.assert_array_equal(given[0], seen_from[scan.kept])
+
+
 def test_a_scan_is_cut_into_slabs():
     scan = street(0)
     slabs = cut_scan(scan, 4)

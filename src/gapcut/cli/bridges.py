@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from gapcut.cli.bridges_paper import PAPER_FILES, compare_as_in_paper
+from gapcut.cli.bridges_tables import TABLES, Asked, table_files, write_table
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
@@ -103,6 +103,8 @@ def reproduce(
     features: str = "shot",
     paper_edges: Flag = False,
     paper: Flag = False,
+    triples: Flag = False,
+    grown: Flag = False,
     limit: float = 30.0,
     C: Annotated[float | None, option("C")] = None,
     cache: Path | None = None,
@@ -118,7 +120,9 @@ def reproduce(
     :param features: What forests see of points: shot (as in the paper), shape (with heights), or both.
     :param paper_edges: Only three edge features, as in the paper.
     :param paper: The paper's own features instead, beside its competitors and what each of ours adds: a table.
-    :param limit: CPU seconds of each fit with --paper.
+    :param triples: Terms over three parts beside pairs alone instead: a table.
+    :param grown: Segments grown from the points beside true parts instead: a table.
+    :param limit: CPU seconds of each fit with --paper, --triples or --grown.
     :param cache: Folder for scans, descriptions and forests; default: OUT/cache.
     :param graphs: Also write every fold's graphs, for other commands.
     """
@@ -132,14 +136,17 @@ def reproduce(
         scene = replace(scene, edges=PAPER_EDGES)
     training = replace(settings.training, C=settings.training.C if C is None else C)
     settings = replace(settings, scene=scene, training=training)
-    if paper:
-        if graphs or paper_edges or features != "shot":
-            raise ValueError("--paper sets features itself and writes no graphs: leave out the other options")
-        return compare_as_in_paper(
-            _folder(out, PAPER_FILES, force), settings, seed, cache, _workers(jobs), limit, as_json
-        )
+    workers = _workers(jobs)
+    if wanted := [name for name, asked in zip(TABLES, (paper, triples, grown), strict=True) if asked]:
+        if len(wanted) > 1 or graphs or (not grown and (paper_edges or features != "shot")):
+            raise ValueError(
+                f"--{wanted[0]} sets features itself and writes no graphs: leave out the other options"
+            )
+        folder = _folder(out, table_files(wanted[0]), force)
+        asked_for = Asked(settings, seed, cache or folder / "cache", workers, limit)
+        return write_table(wanted[0], folder, asked_for, as_json)
     folder = _folder(out, [path.name for path in report_files(out)], force)
-    document, results = experiment(folder, settings, seed, cache, _workers(jobs), graphs)
+    document, results = experiment(folder, settings, seed, cache, workers, graphs)
     emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))
     open_ = any(r.certificate.status != "certified" for r in results)
     return NOT_CERTIFIED if certified and open_ else DONE

@@ -27,20 +27,25 @@ from gapcut.scenes.experiment.tables import (
     on_top_rows,
     on_top_weights,
 )
+from gapcut.scenes.experiment.triples import TRIPLES
 
-_AS_GIVEN = {"standardize": False, "edge_lift": "none", "intercept": False, "incidence": False}
+AS_GIVEN = {"standardize": False, "edge_lift": "none", "intercept": False, "incidence": False}
+"""Feature steps with the paper's features: none."""
+
 _WALL = 6.0  # wall clock of a fit as a multiple of its CPU seconds: for what hangs within a pass
 
 
 @dataclass(frozen=True)
 class Variant:
     """A row: a pair; whether ``paper``'s features alone are seen; ``edges``: whether nodes have neighbours at all;
-    ``pairs``: whether pairwise weights are learned, or stay 0; ``options`` of the learner."""
+    ``pairs``: whether pairwise weights are learned, or stay 0; ``triples``: terms over three parts that are;
+    ``options`` of the learner."""
 
     contender: Contender
     paper: bool = True
     edges: bool = True
     pairs: bool = True
+    triples: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -57,11 +62,11 @@ def _competitors() -> list[Variant]:
         ("cutting-plane", "qpbo-rounded-energy"),
         ("frank-wolfe", "icm"),
     ]
-    return [Variant(Contender(*pair, note="paper's features"), options=_AS_GIVEN) for pair in pairs]
+    return [Variant(Contender(*pair, note="paper's features"), options=AS_GIVEN) for pair in pairs]
 
 
 def _additions() -> list[Variant]:
-    with_sums = {**_AS_GIVEN, "incidence": True}
+    with_sums = {**AS_GIVEN, "incidence": True}
     return [
         _ours("paper's nodes alone", edges=False),
         _ours("paper's, incidence without pairs", pairs=False, options=with_sums),
@@ -79,9 +84,9 @@ def _ours(
     paper: bool = True,
     edges: bool = True,
     pairs: bool = True,
-    options: Mapping[str, Any] = _AS_GIVEN,
+    options: Mapping[str, Any] = AS_GIVEN,
 ) -> Variant:
-    return Variant(Contender("primal-dual", "cut", note=note), paper, edges, pairs, options)
+    return Variant(Contender("primal-dual", "cut", note=note), paper, edges, pairs, options=options)
 
 
 def compare_on_bridges(
@@ -117,7 +122,8 @@ def compare_on_bridges(
 def seen(graphs: GraphSet, variant: Variant) -> GraphSet:
     """The graphs with the features that a variant sees; every node counts 1.
 
-    The paper's: the mean class distribution of a node and three features of an edge.
+    The paper's: the mean class distribution of a node and three features of an edge. Graphs of :func:`with_triples` for
+    variants with such terms.
     """
     all_nodes, all_edges = graphs.node_feature_names or (), graphs.edge_feature_names or ()
     nodes = tuple(f"p({name})" for name in CLASSES) if variant.paper else all_nodes
@@ -130,6 +136,7 @@ def seen(graphs: GraphSet, variant: Variant) -> GraphSet:
                 edges=g.edges if variant.edges else None,
                 edge_features=g.edge_features[:, at_edges] if variant.edges else None,
                 node_weights=None,
+                cliques=[g.cliques[TRIPLES.index(kind)] for kind in variant.triples] or None,
             )
             for g in graphs
         ),

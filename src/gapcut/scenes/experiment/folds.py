@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut.certificates import Certificate
+from gapcut.certificates import Callback, Certificate
 from gapcut.data import GraphSet
 from gapcut.engines import thread_count
 from gapcut.inference import Solution
 from gapcut.machine import Machine
-from gapcut.metrics import Scores, score_graphs
+from gapcut.metrics import Scores, confusion_scores, score_graphs
 from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.scenes.experiment.settings import ExperimentSettings
@@ -40,9 +40,10 @@ class FoldGraphs:
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """A fold: its ``graphs``; scores by node and by point, of the same learner on node features alone (``node_only``)
-    and of the likeliest class of the forest (``forest_only``); the ``model``; solutions of the test graphs; seconds of
-    training and inference, on the clock and (``cpu``) of all threads together."""
+    """A fold: its ``graphs``; scores by node and by point (its own label against that of its node), of the same learner
+    on node features alone (``node_only``) and of the likeliest class of the forest (``forest_only``); the ``model``;
+    solutions of the test graphs; seconds of training and inference, on the clock and (``cpu``) of all threads
+    together."""
 
     graphs: FoldGraphs
     nodes: Scores
@@ -144,33 +145,45 @@ def run_experiment(
     settings: ExperimentSettings,
     cache: Path | None = None,
     say: Say | None = None,
+    limit: Callable[[], Callback] | None = None,
 ) -> list[FoldResult]:
-    """All folds; ``say`` is told what is going on."""
+    """All folds; ``say`` is told what is going on; ``limit`` makes a callback that may end one fit early."""
     folds = fold_graphs(bridges, settings, cache, say)
     results = []
     for f, fold in enumerate(folds):
         if say is not None:
             say(f"fold {f + 1} of {len(folds)}: learning")
-        results.append(_result(fold, settings))
+        counts = [bridges[i].scan.label_counts(len(CLASSES)) for i in fold.test]
+        results.append(_result(fold, settings, counts, limit))
     return results
 
 
-def _result(fold: FoldGraphs, settings: ExperimentSettings) -> FoldResult:
+def _result(
+    fold: FoldGraphs,
+    settings: ExperimentSettings,
+    counts: Sequence[IntArray],
+    limit: Callable[[], Callback] | None,
+) -> FoldResult:
+    """``counts`` (S, K) of each test graph: the labelled points of its nodes by class."""
     options, classes = settings.training, np.array(CLASSES)
     training = _weighed(fold.training, options.weight_power)
+
+    def learned_on(graphs: GraphSet) -> Machine:
+        return learn_weights(graphs, CLASSES, options, None if limit is None else limit())
+
     start = _now()
-    model = learn_weights(training, CLASSES, options)
+    model = learned_on(training)
     learned = _now()
     solutions = model.solutions(fold.tests)
     solved = _now()
     labels = [s.labels for s in solutions]
     equal = _weighed(fold.tests, 0.0)
-    alone = learn_weights(_edgeless(training), CLASSES, options).predict(_edgeless(fold.tests))
+    alone = learned_on(_edgeless(training)).predict(_edgeless(fold.tests))
     likeliest = [classes[g.node_features[:, : len(classes)].argmax(axis=1)] for g in fold.tests]
     return FoldResult(
         graphs=fold,
         nodes=score_graphs(equal, labels, classes),
-        points=score_graphs(fold.tests, labels, classes),
+        points=_point_scores(counts, labels),
         node_only=score_graphs(equal, alone, classes),
         forest_only=score_graphs(equal, likeliest, classes),
         model=model,
@@ -180,6 +193,16 @@ def _result(fold: FoldGraphs, settings: ExperimentSettings) -> FoldResult:
         test_seconds=float(solved[0] - learned[0]),
         test_cpu_seconds=float(solved[1] - learned[1]),
     )
+
+
+def _point_scores(counts: Sequence[IntArray], labels: Sequence[AnyArray]) -> Scores:
+    """Of points that have the label of their node."""
+    confusion = np.zeros((len(CLASSES), len(CLASSES)))
+    for count, given in zip(counts, labels, strict=True):
+        code = np.array([CLASSES.index(str(label)) for label in given], dtype=np.int64)
+        for k, at in enumerate(count.T):
+            confusion[k] += np.bincount(code, at, len(CLASSES))
+    return confusion_scores(CLASSES, confusion, weighted=True)
 
 
 def _weighed(graphs: GraphSet, power: float) -> GraphSet:

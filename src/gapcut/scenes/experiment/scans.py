@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | 
     return _scan(bridge, _scan_key(bridge, seed, scanner), seed, scanner, cache)
 
 
+@lru_cache(maxsize=25)
 def _bridge(number: int, seed: int) -> Bridge:
     kind, variant = bridge_specs(number + 1)[number]
     return make_bridge(kind, seed, variant)

@@ -15,8 +15,10 @@ from gapcut.typing import AnyArray, FloatArray, IntArray
 EDGE_FEATURES = GENERAL_EDGES + MEMBER_EDGES
 """Names of all edge features: what docs/scene-features.md lists, in that order."""
 
+RESTS = 0.6
+"""Least lift of a segment that rests on another: four fifths of the differences in height are upwards."""
+
 _LEAST = 1e-3  # of a probability, before its logarithm
-_RESTS = 0.6  # lift: four fifths of the differences in height are upwards
 
 
 def scan_graph(
@@ -105,7 +107,7 @@ def _contact_features(contacts: Contacts, table: SegmentTable, voxel: float) -> 
         "gap": contacts.distance / contacts.cell,
         "higher": np.log2(1.0 + np.maximum(rise, 0.0)),
         "lower": np.log2(1.0 + np.maximum(-rise, 0.0)),
-        "rests on": (contacts.lift > _RESTS).astype(np.float64),
+        "rests on": (contacts.lift > RESTS).astype(np.float64),
         "over": np.maximum(contacts.lift, 0.0),
         "under": np.maximum(-contacts.lift, 0.0),
         "size ratio": count[u] / (count[u] + count[v]),

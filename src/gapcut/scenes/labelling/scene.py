@@ -129,12 +129,12 @@ def segment_scan(
         segment = grow_regions(xyz, settings.regions, n_threads=n_threads).segments
         point_segment = segment[thinned.keeper]
     n, inside = int(segment.max()) + 1, np.flatnonzero(segment >= 0)
-    extra = extra[rows]
+    extra, seen_from = extra[rows], None if viewpoints is None else viewpoints[rows]
     clock.begin("ground")
     height = ground_heights(xyz, size["ground_cell"], size["ground_window"])
     clock.begin("point features")
     sample = inside[spread_sample(segment[inside], n, settings.per_segment, np.random.default_rng(0))]
-    values = point_features(xyz, height, sample, settings, extra, viewpoints, n_threads)
+    values = point_features(xyz, height, sample, settings, extra, seen_from, n_threads)
     clock.begin("segment features")
     solid, owner = xyz[inside], segment[inside]
     table = describe_segments(solid, height[inside], owner, n, size["voxel"])

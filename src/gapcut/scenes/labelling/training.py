@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.certificates import Callback
 from gapcut.data import GraphSet
 from gapcut.engines import thread_count
 from gapcut.inference.confidence import fit_temperature, flip_energies
@@ -152,14 +153,17 @@ def scan_graphs(
     )
 
 
-def learn_weights(graphs: GraphSet, classes: Sequence[Any], options: TrainingOptions) -> Machine:
-    """The certified learner on these graphs, whose labels are among ``classes``."""
+def learn_weights(
+    graphs: GraphSet, classes: Sequence[Any], options: TrainingOptions, callback: Callback | None = None
+) -> Machine:
+    """The certified learner on these graphs, whose labels are among ``classes``; ``callback``: may end it early."""
     return Machine(
         C=options.C,
         gap=options.gap,
         classes=list(classes),
         class_weight=_class_weights(graphs, classes, options.class_balance),
         time_limit=options.time_limit,
+        callback=callback,
         n_jobs=options.n_jobs,
         random_state=options.seed,
     ).fit(graphs)
