@@ -187,6 +187,22 @@ def test_a_report_of_labelled_scans(place, labelled, run):
     assert not re.search(r"(src|href)=.?https?:", page)
 
 
+def test_a_scan_unlike_the_training_scans_is_told(place, tmp_path, run):
+    write_cloud(tmp_path / "fog.ply", PointCloud(np.random.default_rng(0).uniform(0, 8, (6000, 3))))
+    options = ["--model", place / "m.gapcut", "--jobs", 1]
+    for source, told in [(tmp_path / "fog.ply", True), (place / "new.laz", False)]:
+        target = tmp_path / f"out-{source.name}"
+        code, out, err = run("label", source, *options, "--out", target)
+        assert code == 0, err
+        assert ("its confidences may be too high" in out) == told
+        said = json.loads(target.with_name(f"{target.name}.run.json").read_text())
+        assert said["unlike_training"] == told
+        assert (said["strange"] > said["strange_in_training"]) == told
+        assert run("report", target, "--out", tmp_path / "page")[0] == 0
+        page = (tmp_path / "page" / "report.html").read_text()
+        assert ("its confidences may be too high" in page) == told
+
+
 def test_a_report_of_a_model_alone(place, run):
     code, out, _ = run("report", place / "m.gapcut", "--out", place / "alone")
     assert code == 0

@@ -533,6 +533,18 @@ def test_labelling_does_without_scikit_learn():
     assert done.stdout.strip() == "False"
 
 
+def test_a_scan_unlike_the_training_scans_is_told(trained, tmp_path: Path):
+    model, rng = trained.model, np.random.default_rng(0)
+    usual = model.familiar.usual
+    assert 0.1 <= usual < 0.3
+    like, unlike = model.label(street(8)), model.label(PointCloud(rng.uniform(0, 8, (6000, 3))))
+    assert not model.familiar.unlike(like.strange)
+    assert unlike.strange > 0.5
+    assert model.familiar.unlike(unlike.strange)
+    model.save(tmp_path / "m.gapcut")
+    assert SceneModel.load(tmp_path / "m.gapcut").label(street(8)).strange == like.strange
+
+
 def test_unknown_intensity_counts_as_the_median():
     cloud = PointCloud(np.eye(5, 3), intensity=[0, 1, np.nan, 3, 4])
     same = cloud.replace(intensity=[0, 1, 2, 3, 4])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -316,12 +315,14 @@ def _label_document(
     labelled: PointCloud,
     clock: Stopwatch,
 ) -> dict[str, Any]:
+    from gapcut.scenes.labelling.model import agreement
+
     def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
         return {"reading": own["reading"], **inner, "writing": own["writing"]}
 
     seconds = steps(clock.seconds, found.seconds)
     values, counts = np.unique(found.labels, return_counts=True)
-    accuracy, compared = _accuracy(labelled, model.numbers)
+    accuracy, compared = agreement(labelled, model.numbers)
     solution = found.solution
     return {
         "scan": str(source),
@@ -338,21 +339,14 @@ def _label_document(
         "status": solution.status,
         "accuracy": accuracy,
         "compared": compared,
+        "strange": found.strange,
+        "strange_in_training": model.familiar.usual,
+        "unlike_training": model.familiar.unlike(found.strange),
         "steps": seconds,
         "cpu_steps": steps(clock.cpu, found.cpu_seconds),
         "seconds": sum(seconds.values()),
         "peak_memory_mb": peak_memory_mb(),
     }
-
-
-def _accuracy(labelled: PointCloud, numbers: Sequence[int]) -> tuple[float | None, int]:
-    """Share of the points labelled before, as one of the model's classes, that have the same label now (None without
-    any), and their number."""
-    truth = labelled.extra.get("truth")
-    if truth is None or labelled.labels is None:
-        return None, 0
-    known = np.isin(truth, numbers)
-    return (float((truth == labelled.labels)[known].mean()) if known.any() else None), int(known.sum())
 
 
 def _show_labels(console: Console, documents: list[dict[str, Any]], skipped: list[str]) -> None:
@@ -382,6 +376,11 @@ def _show_label(console: Console, document: dict[str, Any]) -> None:
         console.print(
             f"agreement   {percent(document['accuracy'])} of {document['compared']:,} points that had a label "
             "called like one of the model's"
+        )
+    if document["unlike_training"]:
+        console.print(
+            f"unlike      {percent(document['strange'])} of the points are unlike those of training (of a training "
+            f"scan at most {percent(document['strange_in_training'])}): its confidences may be too high"
         )
     steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
     console.print(table(["step", "seconds"], steps))

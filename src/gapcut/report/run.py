@@ -23,7 +23,7 @@ from gapcut.typing import AnyArray, IntArray
 Say = Callable[[str], None]
 _SCENE_COLUMNS = (
     *("scene", "points", "segments", "edges", "accuracy", "macro F1"),
-    *("energy", "proven bound", "gap", "status", "mean confidence", "seconds"),
+    *("energy", "proven bound", "gap", "status", "mean confidence", "unlike training", "seconds"),
 )
 
 
@@ -94,6 +94,12 @@ def write_report(
     if scores is not None:
         tables.append(_class_table(scores))
     notes = [] if model is None else [_certificate_note(model)]
+    notes += [
+        f"{scene.cloud.name}: {100 * scene.summary['strange']:.3g} % of the points are unlike those of training (of a "
+        f"training scan at most {100 * scene.summary['strange_in_training']:.3g} %): its confidences may be too high."
+        for scene in scenes
+        if scene.summary.get("unlike_training")
+    ]
     write_page(folder / "report.html", title, views, figures, tables, notes, scene_points=points)
     return [str(folder / "report.html"), *written]
 
@@ -130,6 +136,7 @@ def _row(scene: RunScene) -> list[object]:
         *(said.get(key) for key in ("energy", "bound", "gap")),
         said.get("status", "–"),
         None if confidence is None else float(np.mean(confidence)),
+        said.get("strange"),
         said.get("seconds"),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from gapcut.inference import Solution, solve
 from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.machine import Machine
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
+from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
 from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
@@ -23,8 +24,8 @@ from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.typing import AnyArray, Float32Array, Int32Array, IntArray
 from gapcut.version import __version__
 
-_KIND, _FORMAT = "scenes", 1
-_FOREST, _LEARNER = "forest.", "learner."
+_KIND, _FORMAT = "scenes", 2
+_FOREST, _LEARNER, _FAMILIAR = "forest.", "learner.", "familiar."
 TRUTH, CONFIDENCE = "truth", "confidence"
 """Names of the attributes that a labelled scan carries beside label and segment."""
 
@@ -32,7 +33,8 @@ TRUTH, CONFIDENCE = "truth", "confidence"
 @dataclass(frozen=True, eq=False)
 class LabelledScan:
     """``labels`` (N,) numbers, ``confidence`` (N,) in (0, 1], ``segments`` (N,); ``solution`` of the scan's energy (its
-    labels are codes of the segments); counts; ``seconds`` of wall clock and ``cpu_seconds`` by step."""
+    labels are codes of the segments); counts; ``strange``: share of its points unlike all of training
+    (:class:`gapcut.scenes.labelling.familiar.Familiar`); ``seconds`` of wall clock and ``cpu_seconds`` by step."""
 
     labels: IntArray
     confidence: Float32Array
@@ -41,6 +43,7 @@ class LabelledScan:
     n_segments: int
     n_edges: int
     n_kept: int
+    strange: float
     seconds: dict[str, float]
     cpu_seconds: dict[str, float]
 
@@ -78,7 +81,8 @@ class LabelledScan:
 @dataclass(frozen=True, eq=False)
 class SceneModel:
     """``settings`` with every length set; ``channels`` a scan must have; ``numbers`` label of each class, and their
-    ``names``; ``forest``; ``learner`` fitted; ``temperature`` of the confidences."""
+    ``names``; ``forest``; ``learner`` fitted; ``temperature`` of the confidences; ``familiar``: what scans are like
+    those of training."""
 
     settings: SceneSettings
     channels: tuple[str, ...]
@@ -87,6 +91,7 @@ class SceneModel:
     forest: TreeForest
     learner: Machine
     temperature: float
+    familiar: Familiar
 
     @property
     def class_names(self) -> list[str]:
@@ -127,6 +132,7 @@ class SceneModel:
             n_segments=scan.n_segments,
             n_edges=graph.n_edges,
             n_kept=len(scan.kept),
+            strange=self.familiar.strange(scan),
             seconds=clock.seconds,
             cpu_seconds=clock.cpu,
         )
@@ -143,10 +149,12 @@ class SceneModel:
             "labels": [[number, name] for number, name in zip(self.numbers, self.class_names, strict=True)],
             "features": self.forest.n_features,
             "temperature": self.temperature,
+            "familiar": [self.familiar.radius, self.familiar.usual],
             "learner": learner,
         }
         stored: dict[str, AnyArray] = {_LEARNER + k: v for k, v in arrays.items()}
         stored |= {_FOREST + k: v for k, v in self.forest.to_arrays().items()}
+        stored |= {f"{_FAMILIAR}rows": self.familiar.rows, f"{_FAMILIAR}scale": self.familiar.scale}
         write_container(Path(path), stored, document)
 
     @classmethod
@@ -159,7 +167,9 @@ class SceneModel:
                 f"{path}: a model of graphs, not of scenes: make one with gapcut scenes train"
             )
         if document.get("format") != _FORMAT:
-            raise ModelFileError(f"{path}: a newer format than gapcut {__version__} knows: update gapcut")
+            raise ModelFileError(
+                f"{path}: not in the format of gapcut {__version__}: train the model again, or update gapcut"
+            )
         with blame(place):
             return _unpack(cls, arrays, document)
 
@@ -186,15 +196,26 @@ def renumber_labels(
     return np.asarray(numbers, dtype=np.int32)[place], more
 
 
+def agreement(labelled: PointCloud, numbers: Sequence[int]) -> tuple[float | None, int]:
+    """Share of the points labelled before, as one of the model's classes, that have the same label now (None without
+    any), and their number."""
+    truth = labelled.extra.get(TRUTH)
+    if truth is None or labelled.labels is None:
+        return None, 0
+    known = np.isin(truth, numbers)
+    return (float((truth == labelled.labels)[known].mean()) if known.any() else None), int(known.sum())
+
+
 def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[str, Any]) -> SceneModel:
     def part(prefix: str) -> dict[str, AnyArray]:
         return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-    strangers = [k for k in arrays if not k.startswith((_FOREST, _LEARNER))]
+    strangers = [k for k in arrays if not k.startswith((_FOREST, _LEARNER, _FAMILIAR))]
     if strangers:
         raise ValueError(f"unknown array {strangers[0]!r}")
     labels = [(int(number), str(name)) for number, name in document["labels"]]
     channels = tuple(document["channels"])
+    radius, usual = document["familiar"]
     if any(c not in CHANNELS for c in channels) or any(number <= NO_LABEL for number, _ in labels):
         raise ValueError("channels or labels are not what a scene model holds")
     model = cls(
@@ -205,10 +226,14 @@ def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[s
         forest=TreeForest.from_arrays(part(_FOREST), int(document["features"])),
         learner=Machine.from_state(part(_LEARNER), document["learner"]),
         temperature=float(document["temperature"]),
+        familiar=Familiar(**part(_FAMILIAR), radius=float(radius), usual=float(usual)),
     )
     known = len(labels)
     if model.forest.n_classes != known or model.learner.classes_.tolist() != list(range(known)):
         raise ValueError("forest, learner and labels speak of different classes")
+    seen, scale = model.familiar.rows, model.familiar.scale
+    if not (seen.ndim == 2 and len(seen) and seen.shape[1:] == scale.shape == (model.forest.n_features,)):
+        raise ValueError("the rows kept of training are not those of the forest")
     if not (model.settings.lengths and 0 < model.temperature < float("inf")):
         raise ValueError("the temperature is no positive number")
     return model

@@ -14,6 +14,7 @@ from gapcut.engines import thread_count
 from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.machine import Machine
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions
 from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_graph
 from gapcut.scenes.labelling.model import SceneModel
@@ -76,6 +77,7 @@ def train_scenes(
         forest=forest,
         learner=learner,
         temperature=held_out_temperature(graphs, len(numbers), wanted, tell),
+        familiar=Familiar.of(scans),
     )
     clock.begin(None)
     return TrainedScenes(model, scans, graphs, clock.seconds)
