@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -185,3 +188,28 @@ def test_windows_never_make_a_labeling_worse_and_find_better_ones() -> None:
             assert better.value <= message.bound + 0.01 * abs(message.bound)
             assert solve(energy).energy <= message.energy
             assert solve(energy, time_limit=1.0, start=better.labels).energy <= better.value
+
+
+GROWTH = """
+import numpy as np
+from pathlib import Path
+from gapcut import Energy, solve
+
+def peak():
+    return 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+before = peak()
+unary = np.random.default_rng(0).random((512, 384, 16))
+for label in range(16):
+    unary[32 * label : 32 * (label + 1), :, label] -= 0.5
+assert solve(Energy.grid(unary, 0.6), "METHOD").status == "optimal"
+print((peak() - before) / unary.nbytes)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's own count")
+@pytest.mark.parametrize("method", ["trws", "auto"])
+def test_memory_is_at_most_four_times_the_unaries(method: str) -> None:
+    code = GROWTH.replace("METHOD", method)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) <= 4.0
