@@ -200,6 +200,16 @@ def test_it_stays_out_where_it_does_not(monkeypatch):
     assert same_model(svm, StructuredSVM(**FAST).fit(graphs))
 
 
+def test_nothing_more_is_tried_where_nearly_all_is_right(monkeypatch):
+    monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 10)
+    labels = [np.arange(24) % 3 for _ in range(6)]
+    ring = np.stack([np.arange(24), np.roll(np.arange(24), -1)], axis=1)
+    graphs = [Graph(np.eye(3)[y], ring, np.ones((24, 1)), labels=y) for y in labels]
+    svm = StructuredSVM(C="cv", oracle="auto", base="auto", **FAST).fit(graphs)
+    assert "no base tried: 100.00% of the first fold right without" in svm.choice_.reason
+    assert {(t.base, t.oracle) for t in svm.choice_.trials} == {(False, "cut")}
+
+
 def test_with_few_nodes_it_is_not_tried():
     svm = StructuredSVM(base="auto", **FAST).fit(sample_graphs(4))
     assert svm.choice_ == Choice(1.0, False, "cut", (), "no base: 48 labelled nodes are fewer than 1,000")

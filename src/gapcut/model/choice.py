@@ -14,6 +14,7 @@ from gapcut.model.choose_oracle import choose_oracle
 from gapcut.model.chosen import Choice
 from gapcut.model.held_out import (
     FOLDS,
+    NEARLY_ALL,
     Fold,
     Folds,
     HeldOut,
@@ -123,7 +124,8 @@ def choose(
     ``settings``: with the time limit of one fit to a fold. ``candidates``: the training set without a base, with one,
     or both in this order; ``values`` of C, ascending. For each candidate the most accurate C, the smallest of equals;
     the base joins if that makes more than one standard error of difference (over the same graphs). A candidate clearly
-    behind on the first fold is dropped there. ``why``: said first.
+    behind on the first fold is dropped there, and the base is not tried where nearly all is right without it. ``why``:
+    said first.
     """
     if len(candidates) == len(values) == 1:
         return (
@@ -137,7 +139,11 @@ def choose(
         reason = f"C = {C:g} and no base tried: one connected graph leaves nothing to hold out"
         choice = Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason))
         return candidates[0], choice, None
-    firsts = [first_fold(part, settings, values) for part in folds]
+    firsts = [first_fold(folds[0], settings, values)]
+    enough = best_of(firsts[0]).accuracy
+    if len(folds) == 2 and enough > NEARLY_ALL:
+        folds, why = folds[:1], _joined(why, f"no base tried: {enough:.2%} of the first fold right without")
+    firsts += [first_fold(part, settings, values) for part in folds[1:]]
     if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
         C = values[0] if len(values) == 1 else UNCHOSEN
         reason = f"C = {C:g} and no base: the time limit is too short for folds"

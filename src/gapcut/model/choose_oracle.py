@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gapcut.model.chosen import Choice
-from gapcut.model.held_out import HeldOut, best_of, first_fold, other_folds, trials_of
+from gapcut.model.held_out import NEARLY_ALL, HeldOut, best_of, first_fold, other_folds, trials_of
 from gapcut.model.settings import Settings
 
 
@@ -17,9 +17,12 @@ def choose_oracle(
 
     ``settings`` are those of ``lp``, with the time limit of one fit to a fold. Only values of C count at which every
     fold reached its gap, so that the fit after the search has a gap to reach. After the first fold, ``lp`` is left
-    where it is not ahead; after all, it must be ahead by more than one standard error.
+    where it is not ahead; after all, it must be ahead by more than one standard error. It is not tried where the cut
+    has nearly all right.
     """
     folds = held.folds
+    if held.accuracy > NEARLY_ALL:
+        return choice, held
     first = first_fold(folds, settings, values, certified=True)
     before = held.right[folds.fold == 0].sum() / held.weight[folds.fold == 0].sum()
     path: list[HeldOut] = []

@@ -23,6 +23,8 @@ _LOOSE, _PASSES, _BEGUN = 0.05, 12, 0.5
 """Where a fold's training ends: this gap, or so many certificates of first-order steps. Above the last gap a model that
 a time limit cut off says nothing of its C."""
 FOLDS = 3
+NEARLY_ALL = 0.99
+"""Held-out accuracy above which nothing more is tried: another model could gain little, and its folds take time."""
 
 
 @dataclass(frozen=True, eq=False)
