@@ -19,9 +19,10 @@ from gapcut.model.training import TrainingSet, build_problem, learn_path
 from gapcut.parameters import OracleName
 from gapcut.typing import FloatArray, IntArray
 
-_LOOSE, _PASSES, _BEGUN = 0.05, 12, 0.5
-"""Where a fold's training ends: this gap, or so many certificates of first-order steps. Above the last gap a model that
-a time limit cut off says nothing of its C."""
+_LOOSE, _PASSES, _OPEN, _BEGUN = 0.05, 12, 0.2, 0.5
+"""Where a fold's training ends: this gap, or so many certificates of first-order steps. Where the first fold has more
+than the third then, its C is too large to be learned, and no other is tried above. Above the last gap a model that a
+time limit cut off says nothing of its C."""
 FOLDS = 3
 NEARLY_ALL = 0.99
 """Held-out accuracy above which nothing more is tried: another model could gain little, and its folds take time."""
@@ -207,6 +208,8 @@ def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) ->
     weight = np.array([_node_weights(folds.data.graphs[i]).sum() for i in asked])
     scores: list[float] = []
     for C, model in zip(values, _path(folds.without(f), settings, values), strict=False):
+        if f == 0 and scores and model.certificate.relative_gap > _OPEN:
+            return
         labels = _labels(model, folds.data, asked, settings)
         right = _all_right(folds.data, labels)
         yield Fold(C, model, labels, right, weight)
