@@ -36,9 +36,12 @@ def inputs(tmp_path_factory):
     return root
 
 
+PLAIN = ["--C", "1", "--oracle", "cut", "--node-lift", "none", "--base", "none"]
+"""Nothing is searched, so that no checkpoint is written at once: that one could not be written is a line of its own."""
+
 # What is written, and by which words.
 COMMANDS = {
-    "train": ("m", ["train", "d.npz", "--gap", "0.5", "--out", "OUT/m"]),
+    "train": ("m", ["train", "d.npz", "--gap", "0.5", *PLAIN, "--out", "OUT/m"]),
     "predict": ("p.npz", ["predict", "m.gapcut", "d.npz", "--out", "OUT/p.npz"]),
     "solve": ("l.npz", ["solve", "q.uai", "--out", "OUT/l.npz"]),
     "inspect": ("weights.png", ["inspect", "m.gapcut", "--figures", "OUT"]),

@@ -233,7 +233,7 @@ import dataclasses, sys
 import gapcut.model.training as training
 from gapcut.cli import main
 make = training.make_learner
-training.make_learner = lambda settings: dataclasses.replace(make(settings), checkpoint_seconds=0.2)
+training.make_learner = lambda *given: dataclasses.replace(make(*given), checkpoint_seconds=0.2)
 sys.exit(main())
 """
 
