@@ -363,3 +363,23 @@ def test_what_is_true_of_the_source_alone_is_left_out_aloud(tmp_path: Path) -> N
     after = laspy.read(tmp_path / "c.las")
     assert [v.record_id for v in after.evlrs] == [4712]
     assert not [v for v in after.vlrs if v.user_id == "copc"]
+
+
+@pytest.mark.parametrize("kind", ["u1", "u2", "i8", "f8"])
+def test_a_dimension_of_another_type_is_described_anew(tmp_path: Path, kind: str) -> None:
+    """What a record says of the old ``label`` would make every later dimension garbage."""
+    header = laspy.LasHeader(version="1.4", point_format=6)
+    header.add_extra_dims([laspy.ExtraBytesParams("label", kind), laspy.ExtraBytesParams("id", "i2", "mine")])
+    las = laspy.LasData(header)
+    las.points = laspy.ScaleAwarePointRecord.zeros(9, header=header)
+    las.X, las["label"], las["id"] = np.arange(9), np.arange(9) % 3, -np.arange(9)
+    las.write(str(tmp_path / "a.las"))
+    ours = labelled(read_cloud(tmp_path / "a.las"))
+    wide = ours.replace(segments=ours.segments + 2**40, extra={**ours.extra, "truth": np.full(9, 2**40)})
+    for source, target, cloud in (("a", "b", ours), ("b", "c", wide), ("c", "d", ours)):
+        write_labelled(tmp_path / f"{target}.las", tmp_path / f"{source}.las", cloud)
+        after = read_table(tmp_path / f"{target}.las")
+        assert_added(after, cloud)
+        assert np.array_equal(after.columns["id"], las["id"])
+        described = laspy.read(tmp_path / f"{target}.las").point_format.dimension_by_name("id")
+        assert described.description == "mine"

@@ -59,7 +59,7 @@ def add(source: Path, file: IO[bytes], addition: Addition, compress: bool) -> No
             _raise_format(header, source)
         add_dimensions(header, placed.columns)
         add_record(header, placed.said)
-        _restore_descriptions(header, described)
+        _restore_descriptions(header, {k: v for k, v in described.items() if k not in placed.dropped})
         with written(file, header, compress) as writer:
             start = 0
             for points in reader.chunk_iterator(POINTS_AT_ONCE):
