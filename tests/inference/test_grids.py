@@ -152,6 +152,11 @@ def test_what_grids_without_a_list_cannot_do_gets_one() -> None:
     assert Energy.grid(unary, 1.0).with_evidence(soft={0: [1.0, 2.0, 3.0]}).pixels is not None
     for table in (np.inf, np.eye(3) + 1.0, 1e-200 * np.eye(3), 1e20):
         assert Energy.grid(unary, table).pixels is None
+    for size in (1e45, 1e60):  # what a float32 cannot hold, times weights that make it ordinary again
+        weights = np.full((3, 3), 1 / size), np.full((2, 4), 1 / size)
+        energy = Energy.grid(unary, size, right=weights[0], down=weights[1])
+        assert energy.pixels is None
+        assert solve(energy).energy == pytest.approx(solve(Energy.grid(unary, 1.0), "brute").energy)
     assert Energy.grid(unary[:1], 1.0).pixels is None
     energy = Energy.grid(unary, 1.0)
     same = pickle.loads(pickle.dumps(energy))
@@ -171,6 +176,21 @@ def test_large_grids_keep_no_list_and_a_limit_is_held() -> None:
         assert found.bound <= found.energy
         assert found.seconds < limit + 0.3
     assert found.gap < 1e-3 * found.energy
+    assert "_pairs" not in vars(energy)
+
+
+def test_auto_makes_no_list_of_tables_that_its_time_does_not_allow() -> None:
+    """A wide gap, and a table of its own for every edge."""
+    rng = np.random.default_rng(4)
+    size, k = 220, 16
+    right, down = rng.random((size, size - 1)), rng.random((size - 1, size))
+    table = rng.random((k, k)) * (1 - np.eye(k))
+    energy = Energy.grid(rng.random((size, size, k)), table, right=right, down=down)
+    assert energy.pixels is not None
+    assert energy.pixels.listed_entries == (right.size + down.size) * k * k
+    found = solve(energy, time_limit=0.5)
+    assert found.seconds < 1.2
+    assert found.status == "stopped"
     assert "_pairs" not in vars(energy)
 
 

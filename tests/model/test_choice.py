@@ -67,6 +67,12 @@ def test_growing_a_base_is_predicted():
     assert 0.0 < seconds_of_trees("edges", graphs, codes, 0, 1) < 60.0
 
 
+def test_growing_a_base_is_timed_on_labelled_nodes():
+    graphs = sample_graphs(4, n_nodes=1700)
+    codes = np.concatenate([np.full(3400, -1), graphs[2].labels, graphs[3].labels])
+    assert 0.0 < seconds_of_trees("edges", graphs, codes, 0, 1) < 600.0
+
+
 def test_time_to_grow_is_told_from_some_graphs(monkeypatch):
     monkeypatch.setattr("gapcut.stacking.base._TREES", 15)
     monkeypatch.setattr("gapcut.stacking.base._LEAST_TREES", 15)

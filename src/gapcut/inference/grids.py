@@ -38,10 +38,22 @@ class Grid:
         return height * (width - 1) + (height - 1) * width
 
     @property
+    def largest_weight(self) -> float:
+        """Of an edge."""
+        weights = [float(w.max(initial=0.0)) for w in (self.right, self.down) if w is not None]
+        return max(weights if len(weights) == 2 else [1.0, *weights])
+
+    @property
     def widest(self) -> float:
         """The largest entry of an edge."""
-        weights = [float(w.max()) for w in (self.right, self.down) if w is not None]
-        return float(self.table.max()) * max(weights if len(weights) == 2 else [1.0, *weights])
+        return float(self.table.max()) * self.largest_weight
+
+    @property
+    def listed_entries(self) -> int:
+        """Of the tables that a list of edges needs: edges of one weight share theirs."""
+        weights = [w.ravel() for w in (self.right, self.down) if w is not None]
+        distinct = np.unique(np.concatenate(weights)).size if weights else 0
+        return (distinct + (len(weights) < 2)) * self.table.size
 
     def implicit(self, unary: FloatArray) -> bool:
         """Whether methods for grids without a list of edges take it, and it is worth while."""
@@ -52,7 +64,7 @@ class Grid:
         return (
             float(self.table.min()) == 0.0
             and max(most, high - low) > LEAST
-            and max(most, high, -low) < MOST
+            and max(most, high, -low, float(self.table.max()), self.largest_weight) < MOST
             and all(_none_tiny(x) for x in (self.table, self.right, self.down) if x is not None)
         )
 

@@ -36,7 +36,7 @@ BaseChoice: TypeAlias = Literal["auto"] | BaseKind
 _LEAST = 1e-3
 """Probabilities are at least this before their logarithm."""
 _TIMED = 3000
-"""Nodes of the graphs on which the time of trees is measured, about."""
+"""Labelled nodes of the graphs on which the time of trees is measured, about."""
 _TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
 _ROUNDS: dict[str, int] = {"own": 1, "edges": 1, "context": 3}
@@ -191,7 +191,8 @@ def seconds_of_trees(
     goes as ``n log n`` in its nodes.
     """
     ends = np.cumsum([graph.n_nodes for graph in graphs])
-    count = int(np.searchsorted(ends, _TIMED)) + 1
+    labelled = np.concatenate([[0], np.cumsum(codes >= 0)])[ends]
+    count = int(np.searchsorted(labelled, _TIMED)) + 1
     some, n_nodes, n_known = graphs[:count], int(ends[min(count, len(ends)) - 1]), int((codes >= 0).sum())
     start = time.monotonic()
     rows, _ = _varying(node_rows(some, features != "own"))

@@ -12,6 +12,7 @@ import numpy as np
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.external import SolverDied
+from gapcut.inference.grids import Grid
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
@@ -56,6 +57,9 @@ PATIENCE, GRID_PATIENCE, GRID_SHARE = 10, 30, 0.8
 WIDE_GAP = 1e-4
 """Of the energy of a grid: where the gap is wider after TRW-S and windows, the other methods go on, which need a list
 of edges."""
+
+LISTED, LISTING_SECONDS = 2**27, 2e-7
+"""Entries of tables up to which the list is made, and what each of them and of the edges takes, about."""
 
 CLIQUE_SHARE = 0.85
 """In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
@@ -107,7 +111,7 @@ def auto(
     found = trws(energy, turn, tolerance=tolerance, patience=patience)
     known = Known.of(energy, found.labels, found.bound).better(energy, given, -np.inf)
     if energy.pixels is not None:
-        return _on_grid(energy, known, clock, effort)
+        return _on_grid(energy, energy.pixels, known, clock, effort, found.out_of_time)
     return beyond_messages(energy, known, clock, turn, effort)
 
 
@@ -144,15 +148,18 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
 
-def _on_grid(energy: Energy, known: Known, clock: Deadline, effort: float) -> Found:
-    """After TRW-S on a grid without a list of edges. One is made where the gap is wide after all."""
+def _on_grid(
+    energy: Energy, grid: Grid, known: Known, clock: Deadline, effort: float, out_of_time: bool
+) -> Found:
+    """After TRW-S on a grid without a list of edges, which may have run ``out_of_time``. A list is made where the gap
+    is wide after all and there is room and time for it."""
     if effort > 0.0 and not is_closed(energy, known):
         passes = 2 if clock.left is None else None
         known = improve_windows(
             energy, known, turn_of(clock, share_of(clock, LABELING_SHARE)), effort, passes
         )
     if effort > 0.0 and not is_closed(energy, known):
-        if known.value - known.bound > WIDE_GAP * known.value:
+        if known.value - known.bound > WIDE_GAP * known.value and _can_be_listed(grid, clock):
             listed = energy.with_entries(energy.unaries(), energy.tables(), energy.cliques.tables)
             turn = turn_of(clock, share_of(clock, MESSAGE_SHARE))
             found = trws(listed, turn)
@@ -161,7 +168,13 @@ def _on_grid(energy: Energy, known: Known, clock: Deadline, effort: float) -> Fo
         if clock.left is not None:
             known = improve_windows(energy, known, clock, effort, None)
     report(clock, known.labels, known.bound)
-    return Found(known.labels, known.bound, clock.left == 0.0 and not is_closed(energy, known))
+    ended = (out_of_time or clock.left == 0.0) and not is_closed(energy, known)
+    return Found(known.labels, known.bound, ended)
+
+
+def _can_be_listed(grid: Grid, clock: Deadline) -> bool:
+    entries, left = grid.listed_entries, clock.left
+    return entries <= LISTED and (left is None or LISTING_SECONDS * (entries + grid.n_edges) < 0.1 * left)
 
 
 def _hurried(energy: Energy, given: Int32Array | None, clock: Deadline) -> Found:
