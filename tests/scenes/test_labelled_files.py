@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from gapcut.scenes.clouds import (
     WRITABLE,
+    ClassMap,
     CloudFileError,
     PointCloud,
     check_labelled,
@@ -23,7 +25,9 @@ from gapcut.scenes.clouds import (
     write_labelled,
 )
 from gapcut.scenes.clouds.files import read_table, write_with
+from gapcut.scenes.clouds.las_classes import STANDARD_NAMES
 from gapcut.scenes.clouds.table import Table, to_table
+from gapcut.scenes.labelling.model import LabelledScan
 
 laspy = pytest.importorskip("laspy")
 ROLES = ("label", "segment", "confidence", "truth")
@@ -383,3 +387,30 @@ def test_a_dimension_of_another_type_is_described_anew(tmp_path: Path, kind: str
         assert np.array_equal(after.columns["id"], las["id"])
         described = laspy.read(tmp_path / f"{target}.las").point_format.dimension_by_name("id")
         assert described.description == "mine"
+
+
+@pytest.mark.parametrize("endings", [(".laz", ".laz"), (".npz", ".npz"), (".npz", ".las"), (".las", ".ply")])
+def test_a_file_of_classes_leaves_the_numbers_of_the_scan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endings: tuple[str, str]
+) -> None:
+    """Also those that it joins, and those that it does not know; and what they were stays when labelled again."""
+    pytest.importorskip("cyclopts")
+    from gapcut.cli import scenes
+
+    numbers, n = np.array([2, 3, 4, 5, 6, 9]), 6
+    source, once, twice = (tmp_path / f"{k}{e}" for k, e in zip("abc", (*endings, endings[1]), strict=True))
+    names = {k: STANDARD_NAMES[k] for k in numbers.tolist()}
+    write_cloud(source, PointCloud(np.eye(n, 3), labels=numbers, label_names=names))
+    found = LabelledScan(
+        np.zeros(n, np.int64), np.ones(n, np.float32), np.zeros(n, np.int32), *[None] * 4, 0.0, {}, {}
+    )
+    model = SimpleNamespace(names={0: "plants", 1: "house"}, label=lambda *_: found)
+    monkeypatch.setattr(scenes, "_label_document", lambda *_: {})
+    labelling = scenes._Labelling(
+        model, 1.0, "error", ClassMap({"plants": (5, 3, 4), "house": (6,)}), False, 1
+    )
+    for scan, target in ((source, once), (once, twice)):
+        labelling.run(scan, target, None, lambda _: None)
+        after = read_table(target)
+        assert after.columns[after.said.added["original"]].tolist() == numbers.tolist()
+        assert after.columns[after.said.added["truth"]].tolist() == [-1, 0, 0, 0, 1, -1]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
     from gapcut.scenes.labelling.scene import Stopwatch
+    from gapcut.typing import IntArray
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
 
@@ -195,8 +196,9 @@ class _Labelling:
         clock = Stopwatch()
         clock.begin("reading")
         cloud = read_cloud(source, invalid=self.invalid, columns=columns)
+        original = None
         if self.classes is not None and "label" not in cloud.added:
-            cloud = self.classes.ours(cloud)
+            original, cloud = cloud.labels, self.classes.ours(cloud)
         check_labelled(target, source, cloud)
         clock.begin(None)
         found = self.model.label(
@@ -204,7 +206,7 @@ class _Labelling:
         )
         say(f"{source.name}: writing ...")
         clock.begin("writing")
-        labelled = found.on(cloud, self.model.names)
+        labelled = _with_original(found.on(cloud, self.model.names), original)
         options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
         write_result(target, lambda path: write_labelled(path, source, labelled, **options))
         if self.segments:
@@ -213,6 +215,14 @@ class _Labelling:
         document = _label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))
         return document
+
+
+def _with_original(labelled: PointCloud, labels: IntArray | None) -> PointCloud:
+    """With the labels as they were before a file of classes, which may join several and leave out others."""
+    if labels is None:
+        return labelled
+    extra = {**labelled.extra, "original": labels}
+    return labelled.replace(extra=extra, added=(*labelled.added, "original"))
 
 
 def scan_files(folder: Path) -> tuple[list[Path], list[str]]:

@@ -1,8 +1,9 @@
 """What a labelling adds to a file, and under which names: output is the input with labels added.
 
-Added are ``label``, ``segment`` (-1: none), ``confidence`` and, where the scan had labels before, ``truth``. A column
-of the file keeps its name and values, unless it is called ``label`` (``truth`` has its values) or is what an earlier
-labelling added, which its header says. Where the file has a column of another name, ours is ``gapcut_<name>``.
+Added are ``label``, ``segment`` (-1: none), ``confidence`` and, where the scan had labels before, ``truth``;
+``original`` has them as they were where a file of classes made others of them. A column of the file keeps its name and
+values, unless it is called ``label`` (``truth`` or ``original`` has its values) or is what an earlier labelling added,
+which its header says. Where the file has a column of another name, ours is ``gapcut_<name>``.
 """
 
 from __future__ import annotations

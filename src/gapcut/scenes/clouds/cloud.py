@@ -32,7 +32,8 @@ class PointCloud:
     - ``extra`` name -> (N,) numbers of any kind, NaN allowed (normals, return numbers, confidences);
     - ``crs`` the coordinate system as WKT, carried from file to file and not interpreted;
     - ``name`` what messages and reports call the cloud;
-    - ``added`` which of label, segment, ``extra["confidence"]`` and ``extra["truth"]`` a labelling added.
+    - ``added`` which of label, segment, ``extra["confidence"]``, ``extra["truth"]`` and ``extra["original"]`` a
+      labelling added.
 
     Raises CloudError: no points, lengths that differ, coordinates that are not finite, labels that are not
     whole numbers, extra attributes whose names a file would take for one of the above.

@@ -9,7 +9,7 @@ from typing import Any
 
 COORDINATES = ("x", "y", "z")
 COLOURS = ("red", "green", "blue")
-ADDED = ("label", "segment", "confidence", "truth")
+ADDED = ("label", "segment", "confidence", "truth", "original")
 """What a labelling adds to a scan: see :mod:`gapcut.scenes.clouds.addition`."""
 
 _ALIASES: Mapping[str, tuple[str, ...]] = {
