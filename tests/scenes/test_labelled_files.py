@@ -24,7 +24,7 @@ from gapcut.scenes.clouds import (
     write_cloud,
     write_labelled,
 )
-from gapcut.scenes.clouds.files import read_table, write_with
+from gapcut.scenes.clouds.files import clouds_in, read_table, write_with
 from gapcut.scenes.clouds.las_classes import STANDARD_NAMES
 from gapcut.scenes.clouds.table import Table, to_table
 from gapcut.scenes.labelling.model import LabelledScan
@@ -414,3 +414,12 @@ def test_a_file_of_classes_leaves_the_numbers_of_the_scan(
         after = read_table(target)
         assert after.columns[after.said.added["original"]].tolist() == numbers.tolist()
         assert after.columns[after.said.added["truth"]].tolist() == [-1, 0, 0, 0, 1, -1]
+
+
+def test_text_that_cannot_be_decoded_is_blamed_in_its_own_turn(tmp_path: Path) -> None:
+    (tmp_path / "a.xyz").write_text("1 2 3\n")
+    (tmp_path / "b.txt").write_bytes(b"\xff\xfe\0\xd8A")
+    found, _ = clouds_in(tmp_path)
+    assert [path.name for path in found] == ["a.xyz", "b.txt"]
+    with pytest.raises(CloudFileError, match=r"b\.txt: cannot be read"):
+        read_cloud(tmp_path / "b.txt")

@@ -52,7 +52,7 @@ def is_prose(path: Path) -> bool:
         find_layout(path)
     except ProseError:
         return True
-    except CloudError:
+    except (CloudError, UnicodeError):  # told when the file is read, in its turn
         return False
     return False
 
