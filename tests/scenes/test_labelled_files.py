@@ -423,3 +423,28 @@ def test_text_that_cannot_be_decoded_is_blamed_in_its_own_turn(tmp_path: Path) -
     assert [path.name for path in found] == ["a.xyz", "b.txt"]
     with pytest.raises(CloudFileError, match=r"b\.txt: cannot be read"):
         read_cloud(tmp_path / "b.txt")
+
+
+def test_arrays_may_be_called_as_arguments_of_numpy_are(tmp_path: Path) -> None:
+    arrays = {"file": np.arange(3), "allow_pickle": np.arange(3.0)}
+    write_cloud(tmp_path / "a.npz", PointCloud(np.eye(3), extra=arrays))
+    ours = labelled(read_cloud(tmp_path / "a.npz"))
+    write_labelled(tmp_path / "b.npz", tmp_path / "a.npz", ours)
+    after = read_table(tmp_path / "b.npz")
+    assert_added(after, ours)
+    assert all(np.array_equal(after.columns[name], values) for name, values in arrays.items())
+    with np.load(tmp_path / "b.npz") as loaded:
+        assert set(arrays) < set(loaded.files)
+
+
+def test_names_and_endings_that_are_not_written_are_said_before_the_work(tmp_path: Path) -> None:
+    source = tmp_path / "a.csv"
+    source.write_text("x,y,z,rgb\n1,2,3,4\n")
+    cloud = read_cloud(source)
+    with pytest.raises(CloudFileError, match="cannot carry an extra attribute called 'rgb'"):
+        check_labelled(tmp_path / "b.npz", source, cloud)
+    for scan, target in (("a.csv", "b.foo"), ("a.csv", "b"), ("a.e57", "b.e57")):
+        with pytest.raises(CloudFileError, match="cannot write "):
+            check_labelled(tmp_path / target, tmp_path / scan, cloud)
+        with pytest.raises(CloudFileError, match="cannot write "):
+            write_labelled(tmp_path / target, tmp_path / scan, labelled(cloud))

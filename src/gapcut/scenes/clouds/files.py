@@ -107,10 +107,16 @@ def write_cloud(path: str | PathLike[str], cloud: PointCloud) -> None:
     Raises OSError or CloudFileError: one line with the path; a file that was there stays as it was.
     """
     place = Path(path)
-    writer = WRITERS.get(place.suffix.lower())
-    if writer is None:
-        raise CloudFileError(path, f"cannot write {place.suffix!r} files: use {' '.join(WRITABLE)}")
+    writer = writer_for(place)
     write_with(lambda file: writer(file, to_table(cloud)), place)
+
+
+def writer_for(path: Path) -> Callable[[IO[bytes], Table], None]:
+    """By the ending. Raises CloudFileError for one that is not written."""
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise CloudFileError(path, f"cannot write {path.suffix!r} files: use {' '.join(WRITABLE)}")
+    return writer
 
 
 def write_with(writer: Callable[[IO[bytes]], None], path: Path) -> None:

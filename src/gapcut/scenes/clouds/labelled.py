@@ -15,7 +15,7 @@ from gapcut.scenes.clouds.addition import Addition
 from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
-from gapcut.scenes.clouds.files import TEXT, WRITERS, Invalid, is_text, read_table, write_with
+from gapcut.scenes.clouds.files import TEXT, Invalid, is_text, read_table, write_with, writer_for
 from gapcut.scenes.clouds.table import to_table
 
 _ADDERS: dict[str, Callable[[Path, IO[bytes], Addition], None]] = {
@@ -25,13 +25,14 @@ _ADDERS: dict[str, Callable[[Path, IO[bytes], Addition], None]] = {
     ".pcd": pcd.add,
     ".npz": npz.add,
 }
-_FITS = {".las": las_write.fit, ".laz": las_write.fit, ".ply": ply.fit}
+_FITS = {".las": las_write.fit, ".laz": las_write.fit, ".ply": ply.fit, ".npz": npz.fit}
 _KINDS = {".laz": ".las", **dict.fromkeys(TEXT, ".txt")}
 
 
 def check_labelled(target: str | PathLike[str], source: str | PathLike[str], cloud: PointCloud) -> None:
     """Before the work: whether the format of ``target`` can keep the ``cloud`` of ``source``. Raises CloudFileError."""
     place = Path(target)
+    writer_for(place)
     fit = _FITS.get(place.suffix.lower())
     if fit is None or _kind(place) == _kind(Path(source)):
         return
@@ -58,6 +59,7 @@ def write_labelled(
     name. The file appears whole or not at all. Raises OSError or CloudFileError: one line with the path.
     """
     place, given = Path(target), Path(source)
+    writer = writer_for(place)
     same = _kind(place) == _kind(given)
     table = None
     if not same or (invalid == "drop" and _kind(given) != ".las"):
@@ -77,7 +79,7 @@ def write_labelled(
             if _kind(place) == ".las":
                 las_write.write(file, whole, place.suffix.lower() == ".laz", addition.las)
             else:
-                WRITERS[place.suffix.lower()](file, whole)
+                writer(file, whole)
 
     write_with(write, place)
 

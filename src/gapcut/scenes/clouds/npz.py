@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
@@ -40,12 +41,17 @@ def read(path: Path) -> Table:
     return Table(columns, said)
 
 
-def write(file: IO[bytes], table: Table) -> None:
-    """A compressed npz without pickle."""
-    columns = dict(table.columns)
-    clash = [key for key in columns if key in (*_WIDE, _SAID, "file", "allow_pickle")]
+def fit(table: Table) -> Table:
+    """The table. Raises CloudError for a column that would be read back as an array of ours."""
+    clash = [key for key in table.columns if key in (*_WIDE, _SAID)]
     if clash:
         raise CloudError(f"an npz file cannot carry an extra attribute called {clash[0]!r}: rename it")
+    return table
+
+
+def write(file: IO[bytes], table: Table) -> None:
+    """A compressed npz without pickle."""
+    columns = dict(fit(table).columns)
     arrays: dict[str, AnyArray] = {"xyz": np.stack([columns.pop(axis) for axis in COORDINATES], axis=1)}
     if all(name in columns for name in COLOURS):
         arrays["colour"] = np.stack([columns.pop(name) for name in COLOURS], axis=1)
@@ -72,5 +78,9 @@ def _arrays(path: Path) -> tuple[dict[str, AnyArray], Said]:
 
 
 def _save(file: IO[bytes], arrays: Mapping[str, AnyArray], said: Said) -> None:
+    """As numpy does, whose function takes no array called ``file``."""
     text = said.to_json()
-    np.savez_compressed(file, allow_pickle=False, **arrays, **({_SAID: np.array(text)} if text else {}))
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, values in {**arrays, **({_SAID: np.array(text)} if text else {})}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, values, allow_pickle=False)
