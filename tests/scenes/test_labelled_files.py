@@ -448,3 +448,14 @@ def test_names_and_endings_that_are_not_written_are_said_before_the_work(tmp_pat
             check_labelled(tmp_path / target, tmp_path / scan, cloud)
         with pytest.raises(CloudFileError, match="cannot write "):
             write_labelled(tmp_path / target, tmp_path / scan, labelled(cloud))
+
+
+@pytest.mark.parametrize("names", ["", "//X Y Z Intensity\n"])
+def test_a_file_that_begins_with_its_count_still_does(tmp_path: Path, names: str) -> None:
+    (tmp_path / "a.pts").write_text(f"2\n{names}1 2 3 4\n5 6 7 8\n")
+    for source, target in (("a", "b"), ("b", "c")):
+        ours = labelled(read_cloud(tmp_path / f"{source}.pts"))
+        write_labelled(tmp_path / f"{target}.pts", tmp_path / f"{source}.pts", ours)
+        lines = (tmp_path / f"{target}.pts").read_text().splitlines()
+        assert (lines[0], lines.count("2"), len(lines)) == ("2", 1, 5)
+        assert_added(read_table(tmp_path / f"{target}.pts"), ours)

@@ -120,10 +120,13 @@ def _longer_head(
 ) -> Iterator[str]:
     ours = list(placed.columns)
     kept = [name for i, name in enumerate(names) if i not in gone]
+    if layout.counted == 0:  # readers of PTS take the first line for it
+        yield str(addition.n_points)
     yield f"# {placed.said.to_json()}"
     for i, line in enumerate(layout.head):
         if i == layout.counted:
-            yield str(addition.n_points)
+            if i:
+                yield str(addition.n_points)
         elif i != layout.header:
             yield line
         elif named:
