@@ -459,3 +459,19 @@ def test_a_file_that_begins_with_its_count_still_does(tmp_path: Path, names: str
         lines = (tmp_path / f"{target}.pts").read_text().splitlines()
         assert (lines[0], lines.count("2"), len(lines)) == ("2", 1, 5)
         assert_added(read_table(tmp_path / f"{target}.pts"), ours)
+
+
+def test_text_of_another_ending_is_laid_out_as_that_says(tmp_path: Path) -> None:
+    source = tmp_path / "a.xyz"
+    source.write_text("# x y z dose\n1.50 2 3 4\n5 6 7 8\n")
+    ours = labelled(read_cloud(source))
+    lines = {}
+    for ending in ("asc", "csv", "pts"):
+        write_labelled(tmp_path / f"b.{ending}", source, ours)
+        lines[ending] = (tmp_path / f"b.{ending}").read_text().splitlines()
+        assert_kept(read_table(source), read_table(tmp_path / f"b.{ending}"), same=False, exact=0)
+        assert_added(read_table(tmp_path / f"b.{ending}"), ours)
+    assert lines["asc"][-2].startswith("1.50 2 3 4 ")
+    assert lines["csv"][1] == "x,y,z,dose,label,segment,confidence,truth"
+    assert lines["csv"][-2].split(",")[3] == "4"
+    assert lines["pts"][0] == "2"

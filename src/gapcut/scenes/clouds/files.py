@@ -37,6 +37,7 @@ WRITERS: dict[str, Callable[[IO[bytes], Table], None]] = {
     ".npz": npz.write,
     **dict.fromkeys(TEXT, text.write),
     ".csv": lambda file, table: text.write(file, table, separator=","),
+    ".pts": lambda file, table: text.write(file, table, counted=True),
 }
 READABLE = tuple(_READERS)
 WRITABLE = tuple(WRITERS)

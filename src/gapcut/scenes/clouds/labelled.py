@@ -15,7 +15,7 @@ from gapcut.scenes.clouds.addition import Addition
 from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
-from gapcut.scenes.clouds.files import TEXT, Invalid, is_text, read_table, write_with, writer_for
+from gapcut.scenes.clouds.files import Invalid, is_text, read_table, write_with, writer_for
 from gapcut.scenes.clouds.table import to_table
 
 _ADDERS: dict[str, Callable[[Path, IO[bytes], Addition], None]] = {
@@ -26,7 +26,8 @@ _ADDERS: dict[str, Callable[[Path, IO[bytes], Addition], None]] = {
     ".npz": npz.add,
 }
 _FITS = {".las": las_write.fit, ".laz": las_write.fit, ".ply": ply.fit, ".npz": npz.fit}
-_KINDS = {".laz": ".las", **dict.fromkeys(TEXT, ".txt")}
+_KINDS = {".laz": ".las", ".xyz": ".txt", ".asc": ".txt"}
+"""The other kinds of text have a separator (.csv) or a first line (.pts) of their own."""
 
 
 def check_labelled(target: str | PathLike[str], source: str | PathLike[str], cloud: PointCloud) -> None:

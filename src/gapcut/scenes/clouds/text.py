@@ -57,12 +57,13 @@ def is_prose(path: Path) -> bool:
     return False
 
 
-def write(file: IO[bytes], table: Table, separator: str = " ") -> None:
-    """A header line ``# x y z ...`` (without ``#`` between commas), then one line per point, coordinates to 1e-6 (1e-9
-    below 1000)."""
+def write(file: IO[bytes], table: Table, separator: str = " ", counted: bool = False) -> None:
+    """The number of points where they are ``counted`` (PTS), a header line ``# x y z ...`` (without ``#`` between
+    commas), then one line per point, coordinates to 1e-6 (1e-9 below 1000)."""
     columns = {one_word(name): values for name, values in table.columns.items()}
     said = table.said.to_json()
-    head = [*([f"# {said}"] if said else []), _header_line(list(columns), separator)]
+    head = [f"# {said}"] if said else []
+    head = [*([str(len(table))] if counted else []), *head, _header_line(list(columns), separator)]
     write_lines(file, chain(head, row_lines(columns, separator)))
 
 
