@@ -69,9 +69,7 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
     )
     if not automatic and (values is not None or settings.C != "cv"):
         settings = replace(settings, C=tried[0])
-        choice = (
-            Choice(tried[0], candidates[0].base is not None, settings.oracle, (), steps) if steps else None
-        )
+        choice = _untried(candidates[0], settings, tried[0], steps) if steps else None
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
     one_label = _one_label(asked, settings, candidates[0])
     kinds = len(candidates) + (one_label is not None)
@@ -82,6 +80,11 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         settings = one_label if choice.oracle == one_label.oracle else settings
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
+
+
+def _untried(data: TrainingSet, settings: Settings, C: float, why: str) -> Choice:
+    """What is taken without any fold."""
+    return Choice(C, data.base is not None, settings.oracle, (), why)
 
 
 def _path_limit(clock: Deadline, fits: int) -> float | None:
@@ -128,17 +131,12 @@ def choose(
     said first.
     """
     if len(candidates) == len(values) == 1:
-        return (
-            candidates[0],
-            Choice(values[0], candidates[0].base is not None, settings.oracle, (), why),
-            None,
-        )
+        return candidates[0], _untried(candidates[0], settings, values[0], why), None
     folds = [part for data in candidates if (part := Folds.of(data, 0)) is not None]
     if not folds:
         C = values[0] if len(values) == 1 else UNCHOSEN
         reason = f"C = {C:g} and no base tried: one connected graph leaves nothing to hold out"
-        choice = Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason))
-        return candidates[0], choice, None
+        return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
     firsts = [first_fold(folds[0], settings, values)]
     enough = best_of(firsts[0]).accuracy
     if len(folds) == 2 and enough > NEARLY_ALL:
@@ -147,11 +145,7 @@ def choose(
     if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
         C = values[0] if len(values) == 1 else UNCHOSEN
         reason = f"C = {C:g} and no base: the time limit is too short for folds"
-        return (
-            candidates[0],
-            Choice(C, candidates[0].base is not None, settings.oracle, (), _joined(why, reason)),
-            None,
-        )
+        return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
     behind = _clearly_behind(firsts)
     paths = [[] if i == behind else other_folds(folds[i], settings, first) for i, first in enumerate(firsts)]
     picked = [max(path, key=lambda h: h.accuracy) for path in paths if path]

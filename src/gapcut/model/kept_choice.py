@@ -19,7 +19,7 @@ from gapcut.model.chosen import Choice
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
 
-_OPEN = ("C", "oracle", "node_lift", "standardize", "base", "base_features", "probability")
+_ASKED = ("C", "oracle", "node_lift", "standardize", "base", "base_features", "probability")
 """What a search answers, or depends on beside the learning problem."""
 
 
@@ -77,4 +77,4 @@ def found_before(graphs: Sequence[Graph], settings: Settings) -> Decided | None:
 
 
 def _asked(settings: Settings) -> dict[str, str]:
-    return {name: str(getattr(settings, name)) for name in _OPEN}
+    return {name: str(getattr(settings, name)) for name in _ASKED}
