@@ -13,7 +13,7 @@ from gapcut import Graph, GraphSet, ModelFileError, StructuredSVM
 from gapcut.files import read_container, write_container
 from gapcut.model.choice import _clearly_behind
 from gapcut.model.chosen import Choice
-from gapcut.model.held_out import Fold, Folds, HeldOut
+from gapcut.model.held_out import Fold, Folds, HeldOut, first_fold
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
 from gapcut.stacking import fit_base, seconds_of_trees
@@ -106,6 +106,16 @@ def test_the_error_of_a_difference_is_that_over_graphs():
     gain, error = said(10, [9, 6, 7, 8]).gain_over(a)
     assert gain == pytest.approx(0.1)
     assert error == pytest.approx(np.std([4, 0, 0, 0], ddof=1) / 2 / 10)  # as of a mean, with equal weights
+
+
+def test_a_value_of_C_that_the_first_fold_cannot_learn_ends_the_path(monkeypatch):
+    data = data_of(sample_graphs(6))
+    folds, asked = Folds.of(data, 0), Settings.checked(StructuredSVM().get_params()).settled(data.graphs)
+    monkeypatch.setattr("gapcut.model.held_out._right", lambda *_: 1.0)  # none is worse than the one before
+    path = first_fold(folds, asked, [0.1, 1.0, 10.0])
+    assert [fold.C for fold in path] == [0.1, 1.0, 10.0]
+    monkeypatch.setattr("gapcut.model.held_out._OPEN", path[1].model.certificate.relative_gap * 0.99)
+    assert [fold.C for fold in first_fold(folds, asked, [0.1, 1.0, 10.0])] == [0.1]
 
 
 def on_first_fold(base, right):
