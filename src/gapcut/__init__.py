@@ -5,49 +5,58 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gapcut import datasets
-from gapcut.certificates import Certificate
-from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
-from gapcut.engines import target
-from gapcut.files import ModelFileError
-from gapcut.inference import (
-    Energy,
-    EnergyFileError,
-    Solution,
-    Solver,
-    min_marginals,
-    read_energy,
-    solve,
-    solve_best,
-    solve_many,
-    write_energy,
-)
 from gapcut.version import __version__
 
 if TYPE_CHECKING:
+    from gapcut import datasets
+    from gapcut.certificates import Certificate
+    from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
+    from gapcut.engines.target import target
     from gapcut.estimator import StructuredSVM
+    from gapcut.files import ModelFileError
+    from gapcut.inference import (
+        Energy,
+        EnergyFileError,
+        Solution,
+        Solver,
+        min_marginals,
+        read_energy,
+        solve_best,
+        write_energy,
+    )
+    from gapcut.inference.solve import solve, solve_many
     from gapcut.machine import Machine
     from gapcut.selection import PathScores, cross_validate_path
 
-_LATER = {
-    "Machine": "gapcut.machine",
-    "StructuredSVM": "gapcut.estimator",
-    "PathScores": "gapcut.selection",
-    "cross_validate_path": "gapcut.selection",
+_ROOMS = {
+    "certificates": ("Certificate",),
+    "data": ("CliqueSet", "Graph", "GraphError", "GraphSet"),
+    "engines": ("target",),
+    "estimator": ("StructuredSVM",),
+    "files": ("ModelFileError",),
+    "inference": (
+        *("Energy", "EnergyFileError", "Solution", "Solver", "min_marginals", "read_energy"),
+        *("solve", "solve_best", "solve_many", "write_energy"),
+    ),
+    "machine": ("Machine",),
+    "selection": ("PathScores", "cross_validate_path"),
 }
-"""What needs scikit-learn, which takes a second to import; :class:`Machine` is the estimator without it."""
+"""Where the names come from; a room is imported when one of its names is asked for."""
+
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name == "datasets":
+        return import_module("gapcut.datasets")
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_LATER[name]), name)
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(f"gapcut.{_HOMES[name]}"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [

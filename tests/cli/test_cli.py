@@ -332,10 +332,10 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
             "label 'ground' is not one of the classes",
         ),
         (["train", "{model}", "--out", "{out}"], "m.gapcut"),
-        (["predict", "{train}", "{train}", "--out", "{out}"], "train.npz"),
-        (["predict", "{model}", "{other}", "--out", "{out}"], "node features"),
+        (["predict", "{train}", "{train}", "--out", "{out}.npz"], "train.npz"),
+        (["predict", "{model}", "{other}", "--out", "{out}.npz"], "node features"),
         (
-            ["predict", "{model}", "{train}", "--out", "{out}", "--inference", "magic"],
+            ["predict", "{model}", "{train}", "--out", "{out}.npz", "--inference", "magic"],
             'value "magic" for --inference',
         ),
         (["evaluate", "{model}", "{bare}"], "no labelled node"),
@@ -349,7 +349,7 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
         (["inspect", "{model}", "--select", "keep"], "--select applies to graph sets"),
         (["check", "{model}", "{other}"], "node features"),
         (["check", "{model}", "{train}", "--time-limit", "-1"], "--time-limit -1"),
-        (["prove", "{model}", "{other}", "--out", "{out}"], "node features"),
+        (["prove", "{model}", "{other}", "--out", "{out}.npz"], "node features"),
         (["prove", "{model}", "{test}", "--out", "{out}"], "there is no claim to prove"),
         (["prove", "{model}", "{train}", "--out", "{out}", "--time-limit", "-1"], "--time-limit -1"),
         (["prove", "{model}", "{train}", "--out", "{model}"], "is read by this command"),
@@ -494,3 +494,100 @@ def test_interrupt_ends_a_cross_validation(folder, run, interrupt_at_pass):
     interrupt_at_pass(1)
     code, out, err = run("cv", folder / "train.npz", "--folds", 2, "--gap", "0")
     assert (code, out, err) == (130, "", "gapcut: interrupted: nothing more was written\n")
+
+
+# ---- files and tables of a shape that others read
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predict_writes_the_table_that_its_ending_names(folder, tmp_path, run, ending):
+    out = tmp_path / f"labels.{ending}"
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    for _ in range(2):  # its own kind is replaced
+        assert run("predict", folder / "m.gapcut", folder / "test.npz", "--out", out)[::2] == (0, "")
+    graphs = GraphSet.load(folder / "test.npz")
+    found = Machine.load(folder / "m.gapcut").predict(graphs)
+    if ending == "csv":
+        head, *rows = (line.split(",") for line in out.read_text().splitlines())
+    else:
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(out)
+        head = table.column_names
+        rows = [[str(value) for value in row.values()] for row in table.to_pylist()]
+    assert head == ["graph", "name", "node", "label"]
+    wanted = [
+        [str(i), g.name or "", str(node), str(label)]
+        for i, (g, labels) in enumerate(zip(graphs, found, strict=True))
+        for node, label in enumerate(labels)
+    ]
+    assert rows == wanted
+
+
+def test_predict_refuses_other_endings_before_the_work(folder, tmp_path, run, monkeypatch):
+    code, _, err = run("predict", folder / "m.gapcut", folder / "test.npz", "--out", tmp_path / "labels.txt")
+    assert code == 2
+    assert ".npz, .csv, .parquet" in err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = run(
+        "predict", folder / "m.gapcut", folder / "test.npz", "--out", tmp_path / "labels.parquet"
+    )
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert 'pip install "gapcut[parquet]"' in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_tables_fit_the_width(folder, run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    data, model = folder / "train.npz", folder / "m.gapcut"
+    code, out, _ = run(
+        "cv", data, "--folds", "2", "--path", "0.1,1", "--oracle", "cut", *TRAIN[2:], "--certified"
+    )
+    assert code == 0
+    for text in (out, run("evaluate", model, folder / "test.npz")[1], run("inspect", data)[1]):
+        ruled = {line.index("─") + line.count("─") for line in text.splitlines() if "─" in line}
+        assert ruled
+        assert max(ruled) <= width
+    assert "accuracy" in out.split("seconds")[0]
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith((" 0 ", " 1 "))][:4] == [
+        *(["0", "0.1"], ["0", "1"], ["1", "0.1"], ["1", "1"]),
+    ]
+
+
+def test_a_pipe_is_eighty_columns_wide(monkeypatch):
+    from gapcut.cli.show import Cells, console
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    narrow = console()
+    assert narrow.width == 80
+    with narrow.capture() as held:
+        narrow.print(Cells([f"column {i}" for i in range(12)], [[10.0**i for i in range(12)]], "Wide"))
+    lines = held.get().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("column 0" in line for line in lines) > 1  # the key comes with every block
+    assert all(sum(f"column {i} " in f"{line} " for line in lines) == 1 for i in range(1, 12))
+    assert sum("Wide" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("command", [["--help"], ["inspect", "MODEL"], ["inspect", "DATA", "--json"]])
+def test_head_ends_a_command_quietly(folder, command):
+    places = {"MODEL": str(folder / "m.gapcut"), "DATA": str(folder / "train.npz")}
+    read, write = os.pipe()
+    os.close(read)  # whoever read is gone already
+    words = [places.get(word, word) for word in command]
+    with os.fdopen(write, "wb") as out:
+        done = subprocess.run([sys.executable, "-m", "gapcut", *words], stdout=out, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_progress_goes_to_stderr_where_it_is_asked_for(folder, tmp_path, run, monkeypatch):
+    import gapcut.cli.progress
+
+    monkeypatch.setattr(gapcut.cli.progress, "SECONDS_BETWEEN_LINES", 0.0)
+    words = ["train", folder / "train.npz", "--out", tmp_path / "m.gapcut", *TRAIN]
+    assert run(*words)[2] == ""
+    err = run(*words, "--verbose")[2].splitlines()
+    assert err[0].startswith("training to a gap of 0.50 %")
+    assert any("<= optimum <=" in line for line in err[1:])

@@ -122,7 +122,7 @@ def test_files_beside_the_output_count_too(inputs, tmp_path, run):
 @pytest.mark.parametrize("command", ["train", "predict", "solve"])
 def test_files_of_another_kind_are_replaced_with_force_only(inputs, tmp_path, run, command):
     arguments, _ = COMMANDS[command]
-    out = tmp_path / "out"
+    out = tmp_path / ("out.npz" if command == "predict" else "out")
     words = [out if a == "OUT" else inputs / a if (inputs / a).exists() else a for a in arguments]
     words += ["--gap", "0.5"] if command == "train" else []
     precious = [b"my diary\n", (inputs / "d.npz").read_bytes(), (inputs / "q.uai").read_bytes()]
@@ -207,7 +207,7 @@ def test_where_nothing_can_be_written_the_message_says_so(tmp_path):
 # ---- real processes
 
 AS_NOBODY = (
-    "import os, sys; import gapcut.cli.app; from gapcut.cli import main; "
+    "import os, sys; import gapcut.cli.app, gapcut.cli.training; from gapcut.cli import main; "
     "os.setgid(65534); os.setuid(65534); sys.exit(main())"
 )
 

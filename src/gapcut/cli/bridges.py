@@ -17,7 +17,8 @@ from gapcut.cli.bridges_tables import TABLES, Asked, table_files, write_table
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
-from gapcut.cli.show import emit, table, working
+from gapcut.cli.progress import working
+from gapcut.cli.show import Cells, emit
 
 if TYPE_CHECKING:
     from gapcut.scenes.bridges import Bridge
@@ -166,7 +167,7 @@ def experiment(
 
     kept = cache or folder / "cache"
     settings = replace(settings, training=replace(settings.training, seed=seed, n_jobs=workers))
-    with working("scanning bridges ...") as status:
+    with working(f"scanning bridges, {workers} at a time ...") as status:
         start = time.monotonic()
         bridges = describe_bridges(
             settings,
@@ -205,7 +206,7 @@ def show_experiment(console: Console, results: list[FoldResult], files: list[str
 
     shown = [i for i, name in enumerate(tables.COLUMNS) if name not in _ONLY_IN_FILES]
     rows = [[row[i] for i in shown] for row in tables.shown_rows(results)]
-    console.print(table([tables.COLUMNS[i] for i in shown], rows))
+    console.print(Cells([tables.COLUMNS[i] for i in shown], rows))
     console.print(headline(results))
     console.print("")
     _written(console, files)
@@ -322,6 +323,3 @@ def _folder(out: Path, names: Sequence[str], force: bool, reads: Sequence[Path] 
     check_outputs({out / name: kind_of_ending(out / name) for name in names}, reads, force, folder=out)
     out.mkdir(parents=True, exist_ok=True)
     return out
-
-
-COMMANDS = (BRIDGES,)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.outputs import write_result
-from gapcut.cli.show import emit, working
+from gapcut.cli.progress import working
+from gapcut.cli.show import emit
 from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:

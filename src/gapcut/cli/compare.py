@@ -91,6 +91,3 @@ def _fitter(options: LearningOptions) -> Any:
         return fit_to_the_end(graphs, replace(options, **pair), task)
 
     return fit
-
-
-COMMANDS = (compare,)

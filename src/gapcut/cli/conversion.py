@@ -67,6 +67,3 @@ def _show(console: Console, document: dict[str, Any]) -> None:
     for part in document["files"]:
         counts = f"{part['graphs']:,} graphs, {part['nodes']:,} nodes, {part['edges']:,} edges"
         console.print(f"written       {part['path']} ({counts})", highlight=False, soft_wrap=True)
-
-
-COMMANDS = (dataset,)

@@ -14,6 +14,7 @@ from rich.console import Console
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
+from gapcut.cli.progress import speak
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
@@ -38,15 +39,17 @@ def demo(
 ) -> int:
     """Generate bridges, scan them, learn from ten and label five others: a page to look at.
 
-    Without embreex, which traces the scanner's rays, graphs are drawn by chance instead.
+    It takes a minute or two. Without embreex, which traces the scanner's rays, graphs are drawn by chance instead, and
+    it takes seconds.
 
     :param out: Folder for page, figures and model.
     :param seed: Seed of everything random.
     """
     check_outputs({path: kind_of_ending(path) for path in report_files(out)}, (), force, folder=out)
-    if find_spec("embreex") is None:
-        return _planted(out, seed, jobs, as_json)
-    return _bridges(out, seed, jobs, as_json)
+    with speak():  # whoever runs this first sees that something happens, in a notebook too
+        if find_spec("embreex") is None:
+            return _planted(out, seed, jobs, as_json)
+        return _bridges(out, seed, jobs, as_json)
 
 
 def _bridges(out: Path, seed: int, jobs: int, as_json: bool) -> int:
@@ -56,15 +59,17 @@ def _bridges(out: Path, seed: int, jobs: int, as_json: bool) -> int:
 
     out.mkdir(parents=True, exist_ok=True)
     workers = (os.cpu_count() or 1) if jobs == -1 else jobs
+    start = time.monotonic()
     with TemporaryDirectory(prefix="gapcut-") as scratch:
         document, results = experiment(
             out, ExperimentSettings.quick(), seed, Path(scratch), workers, pictures=3
         )
-    emit(document, as_json, lambda console: _show_bridges(console, results, document["files"]))
+    document["seconds"] = time.monotonic() - start
+    emit(document, as_json, lambda console: _show_bridges(console, results, document))
     return DONE
 
 
-def _show_bridges(console: Console, results: list[FoldResult], files: list[str]) -> None:
+def _show_bridges(console: Console, results: list[FoldResult], document: dict[str, Any]) -> None:
     from gapcut.cli.bridges import show_experiment
 
     result = results[0]
@@ -75,7 +80,9 @@ def _show_bridges(console: Console, results: list[FoldResult], files: list[str])
     )
     console.print(f"certificate   {certificate_line(result.certificate)}")
     console.print("")
+    files = document["files"]
     show_experiment(console, results, files)
+    console.print(f"all of it     {document['seconds']:.0f} s")
     model = files[-1]
     console.print("")
     console.print(f"Look at {files[0]} in a browser. What to try next:")
@@ -147,6 +154,3 @@ def _show(console: Console, svm: Machine, scores: Scores, document: dict[str, An
     console.print(f"  gapcut inspect {model}")
     console.print("  gapcut train YOUR_GRAPHS.npz --out mine.gapcut    (layout: gapcut.GraphSet(...).save)")
     console.print("  gapcut evaluate mine.gapcut YOUR_TEST_GRAPHS.npz")
-
-
-COMMANDS = (demo,)

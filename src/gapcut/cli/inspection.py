@@ -14,7 +14,9 @@ from rich.console import Console
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
+from gapcut.cli.progress import progress
 from gapcut.cli.show import (
+    Cells,
     base_line,
     certificate_document,
     certificate_line,
@@ -22,9 +24,7 @@ from gapcut.cli.show import (
     emit,
     pairs_table,
     percent,
-    progress,
     show_choice,
-    table,
 )
 from gapcut.data import GraphSet
 from gapcut.machine import ClaimCheck, Machine
@@ -174,12 +174,12 @@ def _sizes(values: list[int]) -> dict[str, float]:
 def _show_data(console: Console, counts: dict[str, Any]) -> None:
     rows = [[name, *counts[name].values()] for name in ("nodes", "edges")]
     rows += [[f"cliques of {c['nodes']} nodes", *c["count"].values()] for c in counts["cliques"]]
-    console.print(table([f"{counts['graphs']:,} graphs", "total", "smallest", "median", "largest"], rows))
+    console.print(Cells([f"{counts['graphs']:,} graphs", "total", "smallest", "median", "largest"], rows))
     total = sum(entry["nodes"] for entry in counts["labels"])
     rows = [[str(e["label"]), e["nodes"], percent(e["nodes"] / total)] for e in counts["labels"]]
     if counts["unlabelled_nodes"]:
         rows.append(["(unlabelled)", counts["unlabelled_nodes"], ""])
-    console.print(table(["label", "nodes", "share"], rows))
+    console.print(Cells(["label", "nodes", "share"], rows))
     console.print(f"node features {counts['node_features']}, edge features {counts['edge_features']}")
     for g, group in enumerate(counts["cliques"]):
         chosen = group["tuples"] if isinstance(group["tuples"], str) else f"{len(group['tuples'])} of the"
@@ -273,7 +273,7 @@ def _show_model(
         console.print(pairs_table(pairs))
     if tuples:
         rows = [[t.group, " - ".join(map(str, t.labels)), t.feature, f"{t.weight:.4g}"] for t in tuples]
-        console.print(table(["clique group", "labels", "feature", "weight"], rows))
+        console.print(Cells(["clique group", "labels", "feature", "weight"], rows, keys=3))
     for drawn in document.get("figures", ()):
         console.print(f"figure        {drawn}")
 
@@ -301,11 +301,8 @@ def _show_check(console: Console, found: ClaimCheck) -> None:
             "one exact oracle pass at the stored weights",
         ],
     ]
-    console.print(table(["", "claimed", "recomputed", "by"], rows))
+    console.print(Cells(["", "claimed", "recomputed", "by"], rows))
     console.print(
         f"the claim {'is ' if found.verdict != 'holds' else ''}{found.verdict}: {found.reason} "
         f"({found.seconds:.1f} s)"
     )
-
-
-COMMANDS = (inspect, check)

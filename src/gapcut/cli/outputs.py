@@ -41,6 +41,7 @@ _MAGIC = {
     **{".png": b"\x89PNG", ".html": b"<!doctype html", ".json": b"{", ".md": b"#"},
     **{".glb": b"glTF", ".ply": b"ply", ".ifc": b"ISO-10303-21"},
     **{".las": b"LASF", ".laz": b"LASF", ".pcd": b"#", ".npz": b"PK"},
+    **{".csv": b"graph,name,node,label", ".parquet": b"PAR1"},
 }
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import time
+from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, option, read_graphs
-from gapcut.cli.outputs import LABELS, Force, check_outputs, write_result
+from gapcut.cli.outputs import LABELS, Force, check_outputs, kind_of_ending, write_result
+from gapcut.cli.progress import working
 from gapcut.cli.show import (
     certificate_document,
     certificate_line,
@@ -19,9 +23,9 @@ from gapcut.cli.show import (
     percent,
     scores_document,
     scores_table,
-    working,
 )
 from gapcut.data import GraphSet
+from gapcut.extras import needed
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
@@ -44,16 +48,20 @@ def predict(
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Label graphs and write labels, energies, bounds and gaps to one .npz.
+    """Label graphs and write the labels as .npz, .csv or .parquet.
 
-    :param out: File (.npz) to write labels, energies and bounds to.
+    An .npz has energies, bounds and gaps too; the others are tables of one row a node.
+
+    :param out: File to write; its ending says what: .npz, .csv or .parquet (with pyarrow).
     """
-    check_outputs({out: LABELS}, [model, data], force)
+    write = _writer(out)
+    check_outputs(
+        {out: LABELS if out.suffix.lower() == ".npz" else kind_of_ending(out)}, [model, data], force
+    )
     svm = _load(model, jobs, inference)
     graphs = read_graphs(data, select, unpack_limit)
     solutions, seconds = _solve(svm, graphs)
-    arrays = _arrays(graphs, solutions)
-    write_result(out, lambda path: _write(path, arrays))
+    write_result(out, lambda path: write_atomically(path, lambda file: write(file, graphs, solutions)))
     document = {"out": str(out), **_counts(graphs, solutions, seconds)}
     emit(document, as_json, lambda console: _show_prediction(console, document))
     return DONE
@@ -129,14 +137,54 @@ def _arrays(graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> dict[str, 
     }
 
 
-def _write(path: Path, arrays: dict[str, AnyArray]) -> None:
-    write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+def _writer(out: Path) -> Callable[[IO[bytes], GraphSet, list[Solution[AnyArray]]], None]:
+    """What writes a file of that ending; said before the work if there is none."""
+    ending = out.suffix.lower()
+    if ending == ".parquet":
+        needed("pyarrow.parquet", "Parquet files need", "parquet", ", or name a .csv")
+    if ending not in _WRITERS:
+        raise ValueError(f"{out}: name a file that ends with one of {', '.join(_WRITERS)}")
+    return _WRITERS[ending]
+
+
+def _write_npz(file: IO[bytes], graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
+    np.savez_compressed(file, allow_pickle=False, **_arrays(graphs, solutions))
+
+
+def _write_csv(file: IO[bytes], graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
+    text = TextIOWrapper(file, encoding="utf-8", newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_COLUMNS)
+    for number, (graph, solution) in enumerate(zip(graphs, solutions, strict=True)):
+        rows.writerows(
+            (number, graph.name or "", node, label) for node, label in enumerate(solution.labels.tolist())
+        )
+    text.detach()
+
+
+def _write_parquet(file: IO[bytes], graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
+    pyarrow = needed("pyarrow.parquet", "Parquet files need", "parquet")
+    arrays, sizes = _arrays(graphs, solutions), [g.n_nodes for g in graphs]
+    nodes = np.concatenate([np.arange(size) for size in sizes])
+    columns = (
+        np.repeat(np.arange(len(graphs)), sizes),
+        np.repeat(arrays["names"], sizes),
+        nodes,
+        arrays["labels"],
+    )
+    pyarrow.parquet.write_table(
+        pyarrow.table({n: c.tolist() for n, c in zip(_COLUMNS, columns, strict=True)}), file
+    )
+
+
+_COLUMNS = ("graph", "name", "node", "label")
+_WRITERS = {".npz": _write_npz, ".csv": _write_csv, ".parquet": _write_parquet}
 
 
 def _show_prediction(console: Console, document: dict[str, Any]) -> None:
-    console.print(f"labelled   {document['graphs']:,} graphs, {document['nodes']:,} nodes")
+    console.print(f"labelled     {document['graphs']:,} graphs, {document['nodes']:,} nodes")
     console.print(_inference_line(document))
-    console.print(f"written    {document['out']}")
+    console.print(f"written      {document['out']}")
 
 
 def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: dict[str, Any]) -> None:
@@ -160,6 +208,3 @@ def _inference_line(document: dict[str, Any]) -> str:
         f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, "
         f"largest gap {found['largest_gap']:.3g}, {found['seconds']:.2f} s"
     )
-
-
-COMMANDS = (predict, evaluate)

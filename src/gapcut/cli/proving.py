@@ -13,7 +13,8 @@ from rich.console import Console
 from gapcut.cli.exits import DONE, watch_interrupt
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import GRAPHS, PROOF, Force, Kind, check_outputs, graphs_path, write_result
-from gapcut.cli.show import emit, percent, progress
+from gapcut.cli.progress import progress
+from gapcut.cli.show import emit, percent
 from gapcut.machine import Machine, Proof
 
 CONFIRMED: Final = 1e-4
@@ -110,6 +111,3 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     claimed = svm.certificate_
     console.print(f"claim         {claimed.lower:.9g} <= optimum <= this model <= {claimed.upper:.9g}")
     console.print(f"proof         {proof_line(document)}")
-
-
-COMMANDS = (prove,)

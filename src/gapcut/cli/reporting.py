@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, summary_path, write_result
+from gapcut.cli.progress import working
 from gapcut.cli.scenes import scan_files
-from gapcut.cli.show import emit, working
+from gapcut.cli.show import emit
 from gapcut.files import ModelFileError
 from gapcut.machine import Machine
 
@@ -77,6 +78,3 @@ def read_scenes(run: Path) -> list[RunScene]:
         RunScene(read_cloud(path, need_labels=True), read_summary(summary_path(path)))
         for path in scan_files(run)[0]
     ]
-
-
-COMMANDS = (report,)

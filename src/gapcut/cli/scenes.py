@@ -25,15 +25,8 @@ from gapcut.cli.outputs import (
     summary_path,
     write_result,
 )
-from gapcut.cli.show import (
-    certificate_document,
-    certificate_line,
-    emit,
-    number,
-    percent,
-    table,
-    working,
-)
+from gapcut.cli.progress import working
+from gapcut.cli.show import Cells, certificate_document, certificate_line, emit, number, percent
 from gapcut.engines import peak_memory_mb, thread_count
 from gapcut.files import json_text, write_text
 
@@ -310,7 +303,7 @@ def _show_training(console: Console, trained: TrainedScenes, document: dict[str,
     used = ", ".join(document["channels"]) or "places alone"
     console.print(f"features      {used}, voxel {trained.model.settings.lengths['voxel']:.3g} m")
     console.print(f"certificate   {certificate_line(trained.model.learner.certificate_)}")
-    console.print(table(["step", "seconds"], list(document["steps"].items())))
+    console.print(Cells(["step", "seconds"], list(document["steps"].items())))
     console.print(
         f"model         {document['model']}, {document['seconds']:.1f} s, "
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
@@ -377,7 +370,7 @@ def _show_label(console: Console, document: dict[str, Any]) -> None:
     )
     total = document["points"]
     rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
-    console.print(table(["label", "points", "share"], rows))
+    console.print(Cells(["label", "points", "share"], rows))
     console.print(
         f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
         f"mean confidence {percent(document['confidence'])}"
@@ -393,11 +386,8 @@ def _show_label(console: Console, document: dict[str, Any]) -> None:
             f"scan at most {percent(document['strange_in_training'])}): its confidences may be too high"
         )
     steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
-    console.print(table(["step", "seconds"], steps))
+    console.print(Cells(["step", "seconds"], steps))
     console.print(
         f"written     {document['out']}, {document['seconds']:.1f} s, "
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
-
-
-COMMANDS = (SCENES, label)

@@ -1,22 +1,22 @@
-"""What commands print: one JSON document for programs, or tables for people; progress on a terminal only."""
+"""What commands print: one JSON document for programs, or tables for people."""
 
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.status import Status
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Callback, Certificate, Record
+from gapcut.certificates import Certificate
 from gapcut.files import json_text
 from gapcut.machine import Choice
 from gapcut.metrics import Scores
@@ -38,19 +38,45 @@ def clique_count(cliques: int) -> str:
 
 
 def console() -> Console:
-    """Standard output, wide enough for tables where it is no terminal."""
-    width = None if sys.stdout.isatty() else 120
+    """Standard output; a pipe or a file is as wide as $COLUMNS, or 80."""
+    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 80)
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=True)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Table:
-    """First column to the left, numbers to the right; cells are taken literally."""
-    drawn = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
-    for i, name in enumerate(columns):
-        drawn.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in row))
-    return drawn
+@dataclass(frozen=True)
+class Cells:
+    """A table for :class:`rich.console.Console`. One that is too wide comes in blocks, each with the first ``keys``
+    columns, which name the rows; a block of one more column that is still too wide folds its cells.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    title: str | None = None
+    keys: int = 1
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        named, count = list(range(self.keys)), len(self.columns)
+        end, title = self.keys, self.title
+        while end < count:
+            shown = [*named, end]
+            while (end := end + 1) < count and self._fits([*shown, end], console, options):
+                shown.append(end)
+            yield self._drawn(shown, title)
+            title = None
+
+    def _fits(self, shown: Sequence[int], console: Console, options: ConsoleOptions) -> bool:
+        wanted = Measurement.get(console, options.update(max_width=10_000), self._drawn(shown, None))
+        return wanted.maximum <= options.max_width
+
+    def _drawn(self, shown: Sequence[int], title: str | None) -> Table:
+        """First column to the left, numbers to the right; cells are taken literally."""
+        drawn = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+        for i in shown:
+            drawn.add_column(self.columns[i], justify="left" if i == 0 else "right", overflow="fold")
+        for row in self.rows:
+            cells = (row[i] for i in shown)
+            drawn.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in cells))
+        return drawn
 
 
 def number(value: Any) -> str:
@@ -107,7 +133,9 @@ def show_choice(console: Console, choice: Choice | None) -> None:
     ]
     if rows:
         folds = [f"fold {i + 1}" for i in range(count)]
-        console.print(table(["C", "base", "oracle", "mean", *folds], rows, "Accuracy on held-out folds"))
+        console.print(
+            Cells(["C", "base", "oracle", "mean", *folds], rows, "Accuracy on held-out folds", keys=3)
+        )
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
@@ -132,7 +160,7 @@ def scores_document(scores: Scores) -> dict[str, Any]:
     }
 
 
-def scores_table(scores: Scores) -> Table:
+def scores_table(scores: Scores) -> Cells:
     """Precision, recall and F1 of every class."""
     rows = [
         [str(c.label), percent(c.precision), percent(c.recall), percent(c.f1), c.support]
@@ -141,35 +169,12 @@ def scores_table(scores: Scores) -> Table:
     means = (scores.macro_precision, scores.macro_recall, scores.macro_f1)
     rows.append(["mean over classes", *(percent(m) for m in means), scores.nodes])
     counted = "node weight" if scores.weighted else "nodes"
-    return table(["label", "precision", "recall", "F1", counted], rows)
+    return Cells(["label", "precision", "recall", "F1", counted], rows)
 
 
-def pairs_table(pairs: Sequence[PairWeight]) -> Table:
+def pairs_table(pairs: Sequence[PairWeight]) -> Cells:
     """Pairwise weights, one per row."""
     rows = [[str(p.tail), str(p.head), p.feature, f"{p.weight:.4g}"] for p in pairs]
-    return table(["tail label", "head label", "edge feature", "weight"], rows, "Strongest pairwise weights")
-
-
-@contextmanager
-def progress(task: str, target: float | None = None, before: str = "") -> Iterator[Callback]:
-    """A callback that shows bounds on a terminal's stderr, and does nothing in a pipe. ``before``: what comes first."""
-    aim = "" if target is None else f" to a gap of {percent(target)}"
-    with working(f"{before}{task}{aim} ...") as status:
-
-        def show(record: Record) -> None:
-            status(
-                f"{task}: pass {record.passes}, {record.seconds:.1f} s, {record.lower:.5g} <= optimum <= "
-                f"{record.upper:.5g}, gap {percent(record.relative_gap)}"
-            )
-
-        yield show
-
-
-@contextmanager
-def working(line: str) -> Iterator[Callable[[str], None]]:
-    """Show a line on a terminal's stderr while something runs, and let it change; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda line: None
-        return
-    with Status(line, console=Console(stderr=True, markup=False, highlight=False)) as status:
-        yield status.update
+    return Cells(
+        ["tail label", "head label", "edge feature", "weight"], rows, "Strongest pairwise weights", keys=3
+    )

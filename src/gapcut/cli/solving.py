@@ -8,12 +8,12 @@ from typing import IO, Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
 from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
-from gapcut.cli.show import emit, number, table, working
+from gapcut.cli.progress import working
+from gapcut.cli.show import Cells, emit, number
 from gapcut.files import write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
@@ -84,7 +84,7 @@ def _write(place: Path, found: Solution[IntArray]) -> None:
     write_result(place, lambda path: write_atomically(path, lambda file: _write_labels(file, path, found)))
 
 
-def _table(documents: list[dict[str, Any]]) -> Table:
+def _table(documents: list[dict[str, Any]]) -> Cells:
     rows = [
         [
             d["file"],
@@ -97,7 +97,7 @@ def _table(documents: list[dict[str, Any]]) -> Table:
         ]
         for d in documents
     ]
-    return table(["file", "nodes", "energy", "bound", "gap", "status", "seconds"], rows)
+    return Cells(["file", "nodes", "energy", "bound", "gap", "status", "seconds"], rows)
 
 
 def _is_npz(out: Path) -> bool:
@@ -153,6 +153,3 @@ def _show(console: Console, document: dict[str, Any]) -> None:
 
 def _exact(value: float) -> str:
     return f"{value:.10g}" if math.isfinite(value) else str(value)
-
-
-COMMANDS = (solve,)

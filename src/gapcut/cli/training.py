@@ -23,6 +23,7 @@ from gapcut.cli.options import (
     read_graphs,
 )
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
+from gapcut.cli.progress import progress
 from gapcut.cli.proving import proof_document, proof_line, proof_outputs, write_proof
 from gapcut.cli.show import (
     base_line,
@@ -31,7 +32,6 @@ from gapcut.cli.show import (
     clique_count,
     emit,
     percent,
-    progress,
     show_choice,
 )
 from gapcut.data import GraphSet
@@ -218,6 +218,3 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     console.print(f"model         {document['model']}")
     if "proof" in document:
         console.print(f"proof         {proof_line(document['proof'])}")
-
-
-COMMANDS = (train,)

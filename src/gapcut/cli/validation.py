@@ -21,7 +21,7 @@ from gapcut.cli.options import (
     UnpackLimit,
     read_graphs,
 )
-from gapcut.cli.show import emit, percent, table
+from gapcut.cli.show import Cells, emit, percent
 from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
 from gapcut.machine import label_set
@@ -37,6 +37,7 @@ FoldArray = Annotated[
     Parameter(help="Per-graph array of DATA; each of its values is one test fold."),
 ]
 _SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+_SHORT = ("accuracy", "precision", "recall", "F1")
 
 
 def cv(
@@ -142,35 +143,32 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 
 def _show(console: Console, document: dict[str, Any]) -> None:
+    folds = document["folds"]
     rows = [
         [
-            *(row["fold"], f"{row['C']:g}", row["train"], row["test"]),
-            *(percent(row[score]) for score in _SCORES),
-            *(percent(row["relative_gap"]), row["status"], f"{row['seconds']:.1f}"),
+            *(row["fold"], f"{row['C']:g}", *(percent(row[score]) for score in _SCORES)),
+            *(
+                percent(row["relative_gap"]) + ("" if row["status"] == "certified" else " *"),
+                f"{row['seconds']:.1f}",
+            ),
         ]
-        for row in document["folds"]
+        for row in folds
     ]
-    columns = [
-        "fold",
-        "C",
-        "train",
-        "test",
-        "accuracy",
-        "precision",
-        "recall",
-        "F1",
-        "proven gap",
-        "status",
-        "seconds",
-    ]
-    console.print(table(columns, rows, "Cross-validation (precision, recall, F1: means over classes)"))
+    columns = ["fold", "C", *_SHORT, "gap", "seconds"]
+    sizes = sorted({row["test"] for row in folds})
+    held_out = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    title = (
+        f"{document['graphs']} graphs, {held_out} held out in turn; precision, recall, F1: means over classes"
+    )
+    console.print(Cells(columns, rows, title, keys=2))
+    if any(row["status"] != "certified" for row in folds):
+        console.print("* stopped before its gap was proven")
     if len(document["path"]) > 1:
-        columns = ["C", *(score.replace("_", " ") for score in _SCORES)]
         means = [
-            [f"{_number(entry['C'])}", *(_mean_and_spread(entry[score]) for score in _SCORES)]
+            [_number(entry["C"]), *(_mean_and_spread(entry[score]) for score in _SCORES)]
             for entry in document["path"]
         ]
-        console.print(table(columns, means, "Means over folds"))
+        console.print(Cells(["C", *_SHORT], means, "Means over folds +- their standard deviation"))
         console.print(f"best C           {_number(document['C'])} (highest mean accuracy)")
         return
     for score in _SCORES:
@@ -179,6 +177,3 @@ def _show(console: Console, document: dict[str, Any]) -> None:
 
 def _mean_and_spread(spread: dict[str, float]) -> str:
     return f"{percent(spread['mean'])} +- {percent(spread['std'])}"
-
-
-COMMANDS = (cv,)

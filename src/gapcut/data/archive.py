@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data import clique_arrays
 from gapcut.data.errors import GraphError, place
@@ -36,6 +35,7 @@ from gapcut.data.labels import typed_values
 from gapcut.data.npz import GraphFileError, one_line, read_arrays, unpack_limit
 from gapcut.data.sparse import sound_csr
 from gapcut.files import write_atomically
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, IntArray
 
 _CSR = ("node_features_data", "node_features_indices", "node_features_indptr", "node_features_shape")

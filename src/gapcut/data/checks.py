@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data import sparse
 from gapcut.data.errors import GraphError
+from gapcut.late import is_sparse
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -19,7 +20,7 @@ def plain_array(value: Any, what: str, row: str = "row") -> AnyArray:
     """
     if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
         raise GraphError(f"{what} has masked entries: fill or drop them first")
-    if sp.issparse(value):
+    if is_sparse(value):
         return sparse.dense(value, what, row)
     try:
         return np.asarray(value)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data import checks
 from gapcut.data.cliques import CliqueSet, clique_sets
 from gapcut.data.errors import GraphError, place
 from gapcut.data.labels import label_array, labelled_mask
+from gapcut.late import is_sparse
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -86,7 +87,7 @@ class Graph:
     @property
     def is_sparse(self) -> bool:
         """Whether the node features are a scipy.sparse array."""
-        return bool(sp.issparse(self.node_features))
+        return bool(is_sparse(self.node_features))
 
     def replace(self, **changes: Any) -> Graph:
         """A graph with some of the constructor's arguments changed, checked like a new one."""
@@ -166,7 +167,7 @@ class Graph:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Unpickled and copied arrays come back writable: close them again."""
         for value in state.values():
-            csr = isinstance(value, sp.csr_array)
+            csr = is_sparse(value)
             for array in (value.data, value.indices, value.indptr) if csr else (value,):
                 if isinstance(array, np.ndarray):
                     array.flags.writeable = False
@@ -199,7 +200,7 @@ def _checked(
 
 
 def _node_features(value: Any) -> FloatArray | sp.csr_array:
-    if sp.issparse(value):
+    if is_sparse(value):
         return checks.sparse_features(value)
     return checks.feature_matrix(value, "node_features", "node")
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data.errors import GraphError
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray
 
 MOST_COLUMNS = 2**31 - 1

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data import CliqueSet, Graph, place
+from gapcut.late import is_sparse
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 ENOUGH = 1 << 15
@@ -72,7 +73,7 @@ class Block:
     @property
     def is_sparse(self) -> bool:
         """Whether the node features are a scipy.sparse array."""
-        return bool(sp.issparse(self.node_features))
+        return bool(is_sparse(self.node_features))
 
     def with_features(self, **features: Any) -> Block:
         """The same graphs under other ``node_features``, ``edge_features`` or ``cliques``."""
@@ -131,7 +132,7 @@ def _offset(counts: list[int]) -> IntArray:
 def _stacked(tables: list[Any]) -> Any:
     if len(tables) == 1:
         return tables[0]
-    return sp.vstack(tables, format="csr") if sp.issparse(tables[0]) else np.concatenate(tables)
+    return sp.vstack(tables, format="csr") if is_sparse(tables[0]) else np.concatenate(tables)
 
 
 def _moved(rows: list[IntArray], nodes: IntArray, offset: IntArray) -> IntArray:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block, graph_sums
 from gapcut.features.intercept import append_columns
 from gapcut.features.ranges import ColumnRanges
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.features.base import Columns, Step
 from gapcut.features.block import Block
+from gapcut.late import is_sparse
+from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, FloatArray
 
 CONSTANT = "constant"
@@ -35,7 +36,7 @@ class Intercept(Step):
 
 def append_columns(features: Any, extra: FloatArray) -> AnyArray | sp.csr_array:
     """Node features with dense columns (V, D) added on the right; sparse ones stay sparse."""
-    if not sp.issparse(features):
+    if not is_sparse(features):
         return np.hstack([features, extra])
     parts: list[Any] = [features, sp.csr_array(extra)]
     return sp.csr_array(sp.hstack(parts, format="csr"))

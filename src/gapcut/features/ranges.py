@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from gapcut.late import is_sparse
 from gapcut.typing import BoolArray, FloatArray
 
 _FLAT = 8 * float(np.finfo(np.float64).eps)
@@ -50,4 +50,4 @@ class ColumnRanges:
 
 def _reduce(table: Any, how: str) -> FloatArray:
     reduced = getattr(table, how)(axis=0)
-    return np.asarray(reduced.toarray() if sp.issparse(table) else reduced).ravel()
+    return np.asarray(reduced.toarray() if is_sparse(table) else reduced).ravel()

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block, graph_sums
 from gapcut.features.ranges import ColumnRanges
+from gapcut.late import sparse as sp
 from gapcut.typing import FloatArray, IntArray
 
 DENSE_LIMIT = 2 << 30

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.cliques import pack_cliques
 from gapcut.inference.energy import Energy
 from gapcut.inference.packing import lower_sum, spans
+from gapcut.late import sparse
 from gapcut.typing import FloatArray, IntArray
 
 ROUNDS = 4
@@ -233,7 +233,7 @@ def component_of(energy: Energy) -> tuple[int, IntArray]:
     tail = np.concatenate([energy.edges[:, 0], first])
     head = np.concatenate([energy.edges[:, 1], cliques.nodes])
     shape = (energy.n_nodes, energy.n_nodes)
-    graph = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=shape)
+    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=shape)
     count, component = connected_components(graph, directed=False)
     return int(count), np.asarray(component, dtype=np.int64)
 

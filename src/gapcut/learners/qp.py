@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut import _core
 from gapcut.extras import needed
+from gapcut.late import sparse as sp
 from gapcut.typing import FloatArray
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.certificates import Callback, Certificate, DualPoint, Proof, Record, packed, prove
 from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
 from gapcut.data.archive import Contents, to_arrays
+from gapcut.late import is_sparse
 from gapcut.learners import LearnResult, Limits, PrimalDual
 from gapcut.model.claim import pose, same_claim
 from gapcut.model.fitted import FittedModel
@@ -162,7 +162,7 @@ def graph_arrays(data: TrainingSet) -> dict[str, AnyArray]:
     graphs = []
     for graph, code in zip(data.graphs, data.codes, strict=True):
         features = graph.node_features
-        dense = features.toarray() if sp.issparse(features) else features
+        dense = features.toarray() if is_sparse(features) else features
         graphs.append(graph.replace(labels=code.astype(np.int64), node_features=dense))
     arrays = to_arrays(Contents(graphs, {}, None, None))
     if "node_weights" in arrays:

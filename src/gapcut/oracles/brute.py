@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut import _core
 from gapcut.data import CliqueSet, Graph
+from gapcut.late import is_sparse
 from gapcut.oracles.base import Oracle, OraclePlanes, ProblemName
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
@@ -54,7 +54,7 @@ class BruteOracle(Oracle):
                     f"oracle='brute' enumerates at most {LARGEST} indicators, but graph {i} has "
                     f"{graph.n_nodes} nodes x {problem.n_labels} labels: use oracle='cut'"
                 )
-            dense = graph.node_features.toarray() if sp.issparse(graph.node_features) else graph.node_features
+            dense = graph.node_features.toarray() if is_sparse(graph.node_features) else graph.node_features
             truth = np.eye(problem.n_labels)[code]
             self._examples.append(
                 _Example(dense, graph.edges, graph.edge_features, truth, loss, graph.cliques)

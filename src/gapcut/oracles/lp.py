@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut import _core
 from gapcut.engines import Deadline, OutOfTime
+from gapcut.late import sparse as sp
 from gapcut.oracles.base import ProblemName
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
 from gapcut.oracles.lp_relaxation import LpRelaxation

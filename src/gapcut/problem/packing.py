@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut import _core
 from gapcut.data import Graph
+from gapcut.late import is_sparse
+from gapcut.late import sparse as sp
 from gapcut.typing import FloatArray, IntArray
 
 
@@ -77,7 +78,7 @@ def loss_weights(
 
 def row_matrix(features: Sequence[FloatArray | sp.csr_array]) -> _core.RowMatrix:
     """Feature rows of some graphs, stacked."""
-    if not any(sp.issparse(f) for f in features):
+    if not any(is_sparse(f) for f in features):
         dense = np.concatenate(cast("Sequence[FloatArray]", features))
         return _core.RowMatrix.from_dense(np.ascontiguousarray(dense, dtype=np.float64))
     stacked = sp.csr_array(sp.vstack([sp.csr_array(f) for f in features], format="csr"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from gapcut.data import Graph, connected_parts
+from gapcut.late import sparse as sp
 from gapcut.typing import BoolArray, IntArray
 
 FOLDS = 5

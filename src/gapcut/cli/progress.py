@@ -1,0 +1,72 @@
+"""Where a command is: a line that changes on a terminal, now and then one elsewhere if asked for; all on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gapcut.certificates import Callback, Record
+
+SECONDS_BETWEEN_LINES = 5.0
+_SPEAKS = ContextVar("_SPEAKS", default=False)
+
+
+@contextmanager
+def speak(aloud: bool = True) -> Iterator[None]:
+    """Inside, progress is shown off a terminal too, if ``aloud``."""
+    before = _SPEAKS.set(_SPEAKS.get() or aloud)
+    try:
+        yield
+    finally:
+        _SPEAKS.reset(before)
+
+
+@contextmanager
+def working(line: str) -> Iterator[Callable[[str], None]]:
+    """Show a line while something runs, and let it change."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.status import Status
+
+        with Status(line, console=Console(stderr=True, markup=False, highlight=False)) as status:
+            yield status.update
+    elif _SPEAKS.get():
+        print(line, file=sys.stderr, flush=True)
+        yield _now_and_then(lambda line: print(line, file=sys.stderr, flush=True))
+    else:
+        yield lambda line: None
+
+
+def _now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
+    """``say``, but not sooner than ``SECONDS_BETWEEN_LINES`` after the last time."""
+    last = time.monotonic()
+
+    def heard(line: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            say(line)
+
+    return heard
+
+
+@contextmanager
+def progress(task: str, target: float | None = None, before: str = "") -> Iterator[Callback]:
+    """A callback of learners that shows their bounds. ``target``: the gap aimed at; ``before``: what comes first."""
+    from gapcut.cli.show import percent
+
+    aim = "" if target is None else f" to a gap of {percent(target)}"
+    with working(f"{before}{task}{aim} ...") as status:
+
+        def show(record: Record) -> None:
+            status(
+                f"{task}: pass {record.passes}, {record.seconds:.1f} s, {record.lower:.5g} <= optimum <= "
+                f"{record.upper:.5g}, gap {percent(record.relative_gap)}"
+            )
+
+        yield show
