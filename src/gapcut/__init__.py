@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from gapcut.inference.solve import solve, solve_many
     from gapcut.machine import Machine
+    from gapcut.parameters import defaults
     from gapcut.selection import PathScores, cross_validate_path
 
 _ROOMS = {
@@ -39,6 +40,7 @@ _ROOMS = {
         *("solve", "solve_best", "solve_many", "write_energy"),
     ),
     "machine": ("Machine",),
+    "parameters": ("defaults",),
     "selection": ("PathScores", "cross_validate_path"),
 }
 """Where the names come from; a room is imported when one of its names is asked for."""
@@ -76,6 +78,7 @@ __all__ = [
     "__version__",
     "cross_validate_path",
     "datasets",
+    "defaults",
     "min_marginals",
     "read_energy",
     "solve",

@@ -13,8 +13,10 @@ from gapcut.parameters.declared import (
     SignRule,
     sign_rule_for,
 )
+from gapcut.parameters.versions import DEFAULTS, defaults
 
 __all__ = [
+    "DEFAULTS",
     "Callback",
     "Frozen",
     "LearnerName",
@@ -27,6 +29,7 @@ __all__ = [
     "SignRule",
     "accepted",
     "allowed",
+    "defaults",
     "parameters_section",
     "sign_rule_for",
     "summary",
