@@ -109,7 +109,8 @@ def test_program_and_module_are_one(run):
     ],
 )
 def test_what_is_missing_is_said_with_the_help_that_helps(run, arguments, line):
-    assert run(*arguments.split()) == (2, "", f"gapcut: {line}\n")
+    code, out, err = run(*arguments.split())
+    assert (code, out, err.replace('"', "")) == (2, "", f"gapcut: {line}\n")  # older parsers quote options
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

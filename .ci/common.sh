@@ -1,0 +1,33 @@
+# Sourced by run and nightly: a work folder, steps with their seconds, and the C++ tests.
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+step() { printf '\n=== %s (%ss)\n' "$1" "$SECONDS"; }
+
+if ! command -v c++ >/dev/null || ! python3 -c 'import venv, sys; sys.exit(sys.version_info < (3, 11))'; then
+    step "system packages"
+    apt-get update -qq && apt-get install -y -qq g++ python3 python3-venv python3-dev git
+fi
+
+# Exits with 1 where a test of pytest's log failed; a run that was ended by the clock (124, 137) or had nothing to do (5) may.
+long_tests() { # seconds
+    local code=0
+    timeout -k 20 "$1" python -m pytest -v -x -m slow -n auto --dist loadfile >"$work/long.log" 2>&1 || code=$?
+    grep -oE "(PASSED|FAILED|ERROR|SKIPPED) tests/" "$work/long.log" | sort | uniq -c || true
+    case $code in
+        0 | 5) ;;
+        124 | 137) echo "no time for the rest of the long tests" ;;
+        *) cat "$work/long.log" && exit $code ;;
+    esac
+    if grep -E "(FAILED|ERROR) tests/" "$work/long.log"; then exit 1; fi # one that failed before the time was out
+}
+
+lines=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG") # all of -g takes minutes
+
+cpp_tests() { # folder, options: builds and runs the C++ tests
+    cmake -S . -B "$work/$1" -G Ninja -DGAPCUT_PYTHON=OFF -DGAPCUT_TESTS=ON -DGAPCUT_WERROR=ON "${@:2}" \
+        >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+    cmake --build "$work/$1"
+    "$work/$1/gapcut_tests"
+}
