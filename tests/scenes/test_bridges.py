@@ -51,6 +51,7 @@ def test_parts_are_closed_solids_with_ids(type_: str, variant: int) -> None:
 @pytest.mark.slow
 def test_counts_of_the_set() -> None:
     found = [bridge(*spec) for spec in SPECS]
+    assert len({b.parameters["kind"] for b in found}) == 25
     assert 400 <= np.mean([b.n_parts for b in found]) <= 500
     total = np.sum([list(b.counts().values()) for b in found], axis=0)
     assert (total >= 50).all(), dict(zip(CLASSES, total, strict=True))
@@ -60,18 +61,17 @@ def test_counts_of_the_set() -> None:
         assert classes == set(CLASSES)
 
 
-def test_types_have_what_names_them() -> None:
-    for variant in range(5):
-        assert bridge("truss", variant).counts()["chord"] > 60
-        assert bridge("cable-stayed", variant).counts()["cable"] >= 36
-        assert bridge("arch", variant).counts()["chord"] >= 20
-        assert bridge("frame", variant).counts()["column"] >= 10
-        assert bridge("girder", variant).counts()["bearing"] >= 24
-    assert len({bridge(t, v).parameters["kind"] for t, v in SPECS}) == 25
+@pytest.mark.parametrize("variant", [0, *(pytest.param(v, marks=pytest.mark.slow) for v in range(1, 5))])
+def test_types_have_what_names_them(variant: int) -> None:
+    assert bridge("truss", variant).counts()["chord"] > 60
+    assert bridge("cable-stayed", variant).counts()["cable"] >= 36
+    assert bridge("arch", variant).counts()["chord"] >= 20
+    assert bridge("frame", variant).counts()["column"] >= 10
+    assert bridge("girder", variant).counts()["bearing"] >= 24
 
 
 def test_equal_seeds_give_equal_bridges() -> None:
-    a, b, c = make_bridge("girder", 7), make_bridge("girder", 7), make_bridge("girder", 12)
+    a, b, c = make_bridge("frame", 7), make_bridge("frame", 7), make_bridge("frame", 12)
     assert a.parameters == b.parameters
     np.testing.assert_array_equal(a.mesh.vertices, b.mesh.vertices)
     np.testing.assert_array_equal(a.terrain.vertices, b.terrain.vertices)
@@ -192,7 +192,7 @@ def test_ears_of_random_star_polygons_cover_them() -> None:
 
 
 def test_samples_lie_on_the_surfaces_of_their_parts() -> None:
-    b = bridge("arch", 1)
+    b = bridge("arch", 0)
     points, part, normals = sample_surface(b, 0.3, least=60)
     assert np.bincount(part, minlength=b.n_parts).min() >= 50
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-6)
@@ -202,7 +202,7 @@ def test_samples_lie_on_the_surfaces_of_their_parts() -> None:
 
 
 def test_glb_names_every_part(tmp_path) -> None:
-    b = bridge("frame", 1)
+    b = bridge("frame", 0)
     path = tmp_path / "b.glb"
     write_glb(b, path)
     raw = path.read_bytes()
@@ -220,7 +220,7 @@ def test_glb_names_every_part(tmp_path) -> None:
 
 
 def test_ply_keeps_part_and_class_of_faces(tmp_path) -> None:
-    b = bridge("girder", 1)
+    b = bridge("girder", 0)
     path = tmp_path / "b.ply"
     write_ply(b, path)
     mesh = trimesh.load(path, process=False)
