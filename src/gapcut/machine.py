@@ -311,6 +311,13 @@ class Machine(Parameters):
         return self._fitted("n_features_in_").n_features
 
     @property
+    def feature_names_in_(self) -> AnyArray:
+        names, _ = self._fitted("feature_names_in_").pipeline.given_names
+        if names is None:
+            raise AttributeError("feature_names_in_: the training graphs had no names of node features")
+        return np.array(names, dtype=object)
+
+    @property
     def model_(self) -> FittedModel:
         """All of the fitted state."""
         return self._fitted("model_")
