@@ -243,6 +243,12 @@ def label(energy: Energy) -> None:
     solve(energy, method="trws")
     solve(energy, method="trsw")  # wrong
 
+def table(frame: object) -> Graph:
+    return Graph.from_pandas(frame, label="kind")
+
+table(Graph([[1.0]], []).to_networkx())
+Graph.from_pandas(None, lable="kind")  # wrong
+
 def codes(energy: Energy) -> NDArray[np.int64]:
     return solve(energy).labels
 

@@ -73,15 +73,11 @@ class GraphSet(Sequence[Graph]):
 
     def with_labels(self, labels: Sequence[Any]) -> GraphSet:
         """The same graphs with these labels, one array per graph (None: no labels)."""
-        if len(labels) != len(self):
-            raise ValueError(f"{len(labels)} label arrays for {len(self)} graphs: give one per graph")
-        relabelled = []
-        for i, (graph, values) in enumerate(zip(self, labels, strict=True)):
-            try:
-                relabelled.append(graph.replace(labels=values))
-            except GraphError as error:
-                raise error.at(place(i, graph.name)) from None
-        return self._like(relabelled, self._extras)
+        return self._replaced("labels", "label", labels)
+
+    def with_node_weights(self, node_weights: Sequence[Any]) -> GraphSet:
+        """The same graphs with these node weights, one array per graph (None: 1 each)."""
+        return self._replaced("node_weights", "weight", node_weights)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one ``.npz`` (see :mod:`gapcut.data.archive`); the file appears whole or not at all."""
@@ -110,6 +106,17 @@ class GraphSet(Sequence[Graph]):
         cliques = sum(g.n_cliques for g in self)
         terms = f"{edges} edges, {cliques} cliques" if cliques else f"{edges} edges"
         return f"GraphSet({len(self)} graphs, {nodes} nodes, {terms}, {dims}{extras})"
+
+    def _replaced(self, argument: str, what: str, arrays: Sequence[Any]) -> GraphSet:
+        if len(arrays) != len(self):
+            raise ValueError(f"{len(arrays)} {what} arrays for {len(self)} graphs: give one per graph")
+        changed = []
+        for i, (graph, values) in enumerate(zip(self, arrays, strict=True)):
+            try:
+                changed.append(graph.replace(**{argument: values}))
+            except GraphError as error:
+                raise error.at(place(i, graph.name)) from None
+        return self._like(changed, self._extras)
 
     def _like(self, graphs: list[Graph], extras: dict[str, AnyArray]) -> GraphSet:
         return GraphSet(graphs, extras=extras)
