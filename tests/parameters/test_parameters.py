@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import math
 import subprocess
 import sys
@@ -273,7 +274,7 @@ def test_mypy_finds_what_is_wrong_in_a_users_script(tmp_path):
     # mypy finds an installed package by itself, and refuses to be told; it does not follow an editable install
     path = {} if source.name == "site-packages" else {"MYPYPATH": str(source)}
     done = subprocess.run(mypy, cwd=tmp_path, env=path, capture_output=True, text=True)
-    found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith("user.py:")]
+    found = [int(line) for line in re.findall(r"^user\.py:(\d+): error:", done.stdout, re.MULTILINE)]
     assert found == wrong_lines(), done.stdout + done.stderr
 
 

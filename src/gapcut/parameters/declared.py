@@ -84,7 +84,8 @@ class Parameters:
         array of shape (K, K, De) (or its flat form) is True at the constrained ones; a mapping holds arrays "unary"
         (K, Dn) and/or "pairwise".
     class_weight: Multiplies the loss of the nodes of a class.
-        The loss of a graph adds up to ``loss_scale`` with it too: it shifts loss between the nodes of a graph. A mapping from label to weight; "balanced" is inverse to the classes' node weights.
+        A mapping from label to weight; "balanced" is inverse to the classes' node weights. The loss of a graph adds up
+        to ``loss_scale`` all the same: it is shifted between the nodes of the graph.
     qp: Solver of the cutting plane's working-set program.
         ``dual``: our Newton method. ``dcd``: dual coordinate descent, as the paper has it. ``clarabel``: a general
         solver (extra ``exact``). All end at the same weights; ``benchmarks/qp_solvers.py`` times them.
