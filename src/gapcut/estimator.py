@@ -10,6 +10,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from gapcut.data import as_graphs
 from gapcut.machine import Machine
 from gapcut.parameters import Parameters, parameters_section
 
@@ -65,6 +66,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         Where C or the base were chosen: accuracies on held-out folds, and the reason in words.
     n_features_in_ : int
         Raw node feature columns.
+    feature_names_in_ : (n_features_in_,) array of str
+        Their names, where the training graphs had names (those of a DataFrame, or given).
 
     Examples
     --------
@@ -77,17 +80,29 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     True
     """
 
-    def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
+    def fit(
+        self, X: Iterable[Any], y: Sequence[Any] | None = None, *, node_weights: Sequence[Any] | None = None
+    ) -> Self:
         """:meth:`gapcut.machine.Machine.fit`, which says what is taken and raised; warns with scikit-learn's
         ``ConvergenceWarning`` where a limit, a callback or Ctrl-C came before the target, and with a ``UserWarning``
         where C is plainly too small.
+
+        ``node_weights``: one (V,) array a graph, or None in its place, in place of the graphs' own. scikit-learn routes
+        them, cut to the folds, with ``set_fit_request(node_weights=True)``.
         """
-        super().fit(X, y)
+        super().fit(*_weighted(X, y, node_weights))
         if self.certificate_.status == "stopped":
             warnings.warn(self.model_.message, ConvergenceWarning, stacklevel=2)
         if self.model_.advice is not None:
             warnings.warn(self.model_.advice, UserWarning, stacklevel=2)
         return self
+
+    def score(
+        self, X: Iterable[Any], y: Sequence[Any] | None = None, *, node_weights: Sequence[Any] | None = None
+    ) -> float:
+        """Weight of the nodes labelled right over the weight of all labelled nodes; ``node_weights`` as in
+        :meth:`fit`."""
+        return super().score(*_weighted(X, y, node_weights))
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_model", None) is not None
@@ -102,6 +117,12 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     def _more_tags(self) -> dict[str, Any]:
         """The same for scikit-learn before 1.6."""
         return {"no_validation": True, "requires_y": False}
+
+
+def _weighted(
+    X: Iterable[Any], y: Sequence[Any] | None, node_weights: Sequence[Any] | None
+) -> tuple[Iterable[Any], Sequence[Any] | None]:
+    return (X, y) if node_weights is None else (as_graphs(X, y).with_node_weights(node_weights), None)
 
 
 if StructuredSVM.__doc__:  # not under python -OO

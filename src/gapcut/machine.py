@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gapcut.certificates import Callback, Certificate, Proof, Record
+from gapcut.certificates import Callback, Certificate, Proof, Record, spoken
 from gapcut.data import Graph, GraphSet, as_graphs
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
@@ -39,8 +39,9 @@ from gapcut.parameters import Parameters
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
 
-_NOT_KEPT = ("callback", "checkpoint")
-"""Parameters that no model file holds, and that none is believed: a file names no code to call and no file to write."""
+_NOT_KEPT = ("callback", "checkpoint", "verbose")
+"""Parameters that no model file holds, and that none is believed: a file names no code to call and no file to write,
+and what a fit printed is no part of its model."""
 
 
 class Machine(Parameters):
@@ -311,6 +312,13 @@ class Machine(Parameters):
         return self._fitted("n_features_in_").n_features
 
     @property
+    def feature_names_in_(self) -> AnyArray:
+        names, _ = self._fitted("feature_names_in_").pipeline.given_names
+        if names is None:
+            raise AttributeError("feature_names_in_: the training graphs had no names of node features")
+        return np.array(names, dtype=object)
+
+    @property
     def model_(self) -> FittedModel:
         """All of the fitted state."""
         return self._fitted("model_")
@@ -348,7 +356,8 @@ class Machine(Parameters):
         return model
 
     def _settings(self) -> Settings:
-        return Settings.checked(self.get_params(deep=False))
+        settings = Settings.checked(self.get_params(deep=False))
+        return replace(settings, callback=spoken(settings.callback)) if settings.verbose else settings
 
     def _raw(self, X: Iterable[Any]) -> GraphSet:
         return as_graphs(X, allow_empty=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -243,6 +244,12 @@ def label(energy: Energy) -> None:
     solve(energy, method="trws")
     solve(energy, method="trsw")  # wrong
 
+def table(frame: object) -> Graph:
+    return Graph.from_pandas(frame, label="kind")
+
+table(Graph([[1.0]], []).to_networkx())
+Graph.from_pandas(None, lable="kind")  # wrong
+
 def codes(energy: Energy) -> NDArray[np.int64]:
     return solve(energy).labels
 
@@ -267,7 +274,7 @@ def test_mypy_finds_what_is_wrong_in_a_users_script(tmp_path):
     # mypy finds an installed package by itself, and refuses to be told; it does not follow an editable install
     path = {} if source.name == "site-packages" else {"MYPYPATH": str(source)}
     done = subprocess.run(mypy, cwd=tmp_path, env=path, capture_output=True, text=True)
-    found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith("user.py:")]
+    found = [int(line) for line in re.findall(r"^user\.py:(\d+): error:", done.stdout, re.MULTILINE)]
     assert found == wrong_lines(), done.stdout + done.stderr
 
 

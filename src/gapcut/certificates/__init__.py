@@ -10,6 +10,7 @@ from gapcut.certificates.certificate import (
     Record,
     Status,
 )
+from gapcut.certificates.progress import spoken
 from gapcut.certificates.proof import DualPoint, Proof, packed, prove
 from gapcut.certificates.theorem import iteration_bound
 
@@ -28,5 +29,6 @@ __all__ = [
     "packed",
     "primal_bound",
     "prove",
+    "spoken",
     "trivial_bound",
 ]

@@ -47,6 +47,7 @@ NOT_OFFERED = {
     "warm_start": "a command fits once, or along --path",
     "checkpoint": "train keeps one beside the model, for --resume",
     "callback": "commands show progress by themselves",
+    "verbose": "commands show progress by themselves",
     "frozen": "arrays have no short form",
 }
 """Parameters without an option in the commands that train, and why."""

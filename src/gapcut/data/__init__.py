@@ -1,7 +1,7 @@
 """Graphs and sets of graphs: validation, files."""
 
 from gapcut.data.cliques import CliqueSet, tuple_codes
-from gapcut.data.errors import GraphError, place
+from gapcut.data.errors import GraphError, names_differ, place
 from gapcut.data.graph import Graph, all_forests, connected_parts
 from gapcut.data.graph_set import GraphSet, as_graphs
 from gapcut.data.npz import GraphFileError
@@ -15,6 +15,7 @@ __all__ = [
     "all_forests",
     "as_graphs",
     "connected_parts",
+    "names_differ",
     "place",
     "tuple_codes",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gapcut.adapters import networkx, pandas, pyg
 from gapcut.data import checks
 from gapcut.data.cliques import CliqueSet, clique_sets
 from gapcut.data.errors import GraphError, place
@@ -30,7 +31,9 @@ class Graph:
     - ``labels`` (V,) any hashable values, None at unlabelled nodes;
     - ``node_weights`` (V,) >= 0, what a node counts in loss and score (points of a segment); omitted: 1 each;
     - ``cliques``: a list of :class:`CliqueSet`, terms over three nodes and more; omitted: none;
-    - ``name`` is what messages and reports call the graph.
+    - ``name`` is what messages and reports call the graph;
+    - ``node_feature_names`` (Dn,), ``edge_feature_names`` (De,): names of the columns; omitted: those of a DataFrame.
+      A model refuses graphs whose columns have other names than those it was trained on.
 
     Attributes carry the same names. ``labels`` is None if no node is labelled, an integer array if all
     labels are integers; ``labelled`` (V,) says which nodes have one. Raises GraphError (a ValueError).
@@ -43,6 +46,8 @@ class Graph:
     node_weights: FloatArray | None
     cliques: tuple[CliqueSet, ...]
     name: str | None
+    node_feature_names: tuple[str, ...] | None
+    edge_feature_names: tuple[str, ...] | None
     labelled: BoolArray = field(init=False)
 
     def __init__(
@@ -54,11 +59,17 @@ class Graph:
         node_weights: Any = None,
         cliques: Any = None,
         name: object = None,
+        node_feature_names: Sequence[str] | None = None,
+        edge_feature_names: Sequence[str] | None = None,
     ) -> None:
         called = None if name is None else str(name).rstrip("\0") or None
         try:
             self._set(
                 **_checked(node_features, edges, edge_features, labels, node_weights, cliques), name=called
+            )
+            self._set(
+                node_feature_names=_names(node_feature_names, node_features, self.node_dim, "node"),
+                edge_feature_names=_names(edge_feature_names, edge_features, self.edge_dim, "edge"),
             )
         except GraphError as error:
             raise error.at(place(None, called)) from None
@@ -94,6 +105,9 @@ class Graph:
         unknown = sorted(set(changes) - set(_ARGUMENTS))
         if unknown:
             raise TypeError(f"a Graph has no {', '.join(unknown)}; it has {', '.join(_ARGUMENTS)}")
+        for kind in ("node", "edge"):  # names are those of the columns that they came with
+            if f"{kind}_features" in changes:
+                changes.setdefault(f"{kind}_feature_names", None)
         return Graph(**{argument: changes.get(argument, getattr(self, argument)) for argument in _ARGUMENTS})
 
     def with_features(
@@ -104,28 +118,41 @@ class Graph:
         *,
         checked: bool = False,
     ) -> Graph:
-        """The same graph under other features (None keeps them). ``cliques``: those of this graph
+        """The same graph under other features (None keeps them), which have no names. ``cliques``: those of this graph
         (:meth:`CliqueSet.with_features`). ``checked``: the arrays are float64, finite, read-only and of the right
         sizes, as those of feature steps are.
         """
-        if checked:
-            return self._with(node_features, edge_features, self.cliques if cliques is None else cliques)
+        changes: dict[str, Any] = {} if cliques is None else {"cliques": cliques}
         try:
-            nodes = self.node_features if node_features is None else _node_features(node_features)
-            if nodes.shape[0] != self.n_nodes:
-                raise GraphError(
-                    f"node_features has {nodes.shape[0]} rows, but the graph has {self.n_nodes} nodes"
-                )
-            rows = self.edge_features
+            if node_features is not None:
+                nodes = node_features if checked else _node_features(node_features)
+                if nodes.shape[0] != self.n_nodes:
+                    raise GraphError(
+                        f"node_features has {nodes.shape[0]} rows, but the graph has {self.n_nodes} nodes"
+                    )
+                changes |= {"node_features": nodes, "node_feature_names": None}
             if edge_features is not None:
-                rows = _edge_features(edge_features, self.n_edges)
+                rows = edge_features if checked else _edge_features(edge_features, self.n_edges)
+                changes |= {"edge_features": rows, "edge_feature_names": None}
         except GraphError as error:
             raise error.at(place(None, self.name)) from None
-        return self._with(nodes, rows, self.cliques if cliques is None else cliques)
+        return self._with(changes)
 
-    def _with(self, nodes: Any, edges: FloatArray, cliques: tuple[CliqueSet, ...]) -> Graph:
+    def with_names(
+        self, node_feature_names: Sequence[str] | None, edge_feature_names: Sequence[str] | None
+    ) -> Graph:
+        """The same graph with these names of its feature columns; None keeps those it has."""
+        given = {"node": node_feature_names, "edge": edge_feature_names}
+        changes = {
+            f"{kind}_feature_names": _names(names, None, getattr(self, f"{kind}_dim"), kind)
+            for kind, names in given.items()
+            if names is not None
+        }
+        return self._with(changes) if changes else self
+
+    def _with(self, changes: dict[str, Any]) -> Graph:
         other = object.__new__(Graph)
-        other._set(**{**self.__dict__, "node_features": nodes, "edge_features": edges, "cliques": cliques})
+        other._set(**{**self.__dict__, **changes})
         return other
 
     def induced(self, mask: Any) -> Graph:
@@ -142,8 +169,85 @@ class Graph:
             None if self.labels is None else self.labels[keep],
             None if self.node_weights is None else self.node_weights[keep],
             [group.induced(keep, position) for group in self.cliques],
-            name=self.name,
+            self.name,
+            self.node_feature_names,
+            self.edge_feature_names,
         )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        label: str | None = None,
+        weight: str | None = None,
+        node_features: Iterable[str] | None = None,
+        edge_features: Iterable[str] | None = None,
+    ) -> Graph:
+        """A graph of networkx, node i being the i-th of ``graph.nodes``.
+
+        ``label`` and ``weight`` name node attributes; nodes without the first are unlabelled. ``node_features`` and
+        ``edge_features`` name attributes that are numbers, or rows of equally many; omitted: all others. An edge of an
+        undirected graph leads the way in which networkx lists it. Raises ValueError naming an attribute that is
+        unknown, missing or no number.
+        """
+        return cls(**networkx.from_attributes(graph, label, weight, node_features, edge_features))
+
+    def to_networkx(self, *, label: str = "label", weight: str = "weight") -> Any:
+        """A ``networkx.DiGraph`` of nodes 0 .. V-1 (``MultiDiGraph`` where edges repeat), an attribute per feature
+        column, with cliques left out. networkx lists edges by their first node. Needs networkx."""
+        return networkx.to_networkx(self, label, weight)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        nodes: Any,
+        edges: Any = None,
+        *,
+        label: Any = None,
+        weight: Any = None,
+        source: Any = "source",
+        target: Any = "target",
+        node_features: Iterable[Any] | None = None,
+        edge_features: Iterable[Any] | None = None,
+        name: object = None,
+    ) -> Graph:
+        """Two DataFrames, a row per node and a row per edge; their columns name the features.
+
+        ``source`` and ``target`` are the columns of ``edges`` with index values of ``nodes``; ``label`` and ``weight``
+        are columns of ``nodes``, and a missing label means unlabelled. ``node_features`` and ``edge_features``: columns
+        of numbers; omitted: all others. Raises ValueError naming a column or a node that is unknown, missing or no
+        number.
+        """
+        ends = (source, target)
+        found = pandas.from_frames(nodes, edges, label, weight, ends, node_features, edge_features)
+        return cls(**found, name=name)
+
+    def to_pandas(
+        self, *, label: str = "label", weight: str = "weight", source: str = "source", target: str = "target"
+    ) -> tuple[Any, Any]:
+        """DataFrames of the nodes and of the edges, as :meth:`from_pandas` takes them, without cliques and name. Needs
+        pandas."""
+        return pandas.to_frames(self, label, weight, (source, target))
+
+    @classmethod
+    def from_pyg(cls, data: Any, *, mask: str | None = None, classes: Sequence[Any] | None = None) -> Graph:
+        """A ``torch_geometric.data.Data``: ``x``, ``edge_index``, ``edge_attr`` and ``y``, one label per node.
+
+        Both directions of an undirected edge stay two edges. ``mask`` names a boolean attribute such as
+        ``train_mask``: other nodes are unlabelled. ``classes``: names of the codes in ``y``, -1 being unlabelled;
+        omitted: ``data.classes``, or the codes themselves.
+        """
+        return cls(**pyg.from_data(data, mask, classes))
+
+    def to_pyg(self, *, classes: Sequence[Any] | None = None, dtype: Any = None) -> Any:
+        """A ``torch_geometric.data.Data``, without cliques; ``dtype`` of the features is float32 by default.
+
+        Integer labels stay as they are. Others, and all where ``classes`` are given or a node is unlabelled, become
+        codes: ``y`` counts in ``data.classes``, -1 is unlabelled. Several graphs need common ``classes``
+        (``svm.classes_``). Needs torch_geometric.
+        """
+        return pyg.to_data(self, classes, dtype)
 
     def __repr__(self) -> str:
         parts = [
@@ -177,7 +281,10 @@ class Graph:
         self.__dict__.update(values)
 
 
-_ARGUMENTS = ("node_features", "edges", "edge_features", "labels", "node_weights", "cliques", "name")
+_ARGUMENTS = (
+    *("node_features", "edges", "edge_features", "labels", "node_weights", "cliques", "name"),
+    *("node_feature_names", "edge_feature_names"),
+)
 
 
 def _checked(
@@ -217,6 +324,20 @@ def _edge_features(value: Any, n_edges: int) -> FloatArray:
             f"edge_features has {len(rows)} rows, but the graph has {n_edges} edges: give one row per edge"
         )
     return rows
+
+
+def _names(given: Sequence[str] | None, table: Any, columns: int, kind: str) -> tuple[str, ...] | None:
+    """The names given, else those of a table that has them (a DataFrame), if all are strings."""
+    if given is None:
+        found = getattr(table, "columns", None)
+        if found is None or not all(isinstance(name, str) for name in found):
+            return None
+        given = list(found)
+    if isinstance(given, str) or len(given) != columns:
+        raise GraphError(
+            f"{len(given)} {kind} feature names for {columns} {kind} features: give one a column"
+        )
+    return tuple(str(name) for name in given)
 
 
 def connected_parts(graph: Graph) -> IntArray:

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from gapcut.data import archive
-from gapcut.data.errors import GraphError, place
+from gapcut.data.errors import GraphError, names_differ, place
 from gapcut.data.graph import Graph
 from gapcut.data.npz import GraphFileError
 from gapcut.typing import AnyArray
@@ -19,9 +19,9 @@ class GraphSet(Sequence[Graph]):
     """An immutable sequence of graphs with equally many node features and equally many edge features.
 
     ``extras`` holds per-graph arrays (first axis: graphs), such as a fold number; ``node_feature_names`` and
-    ``edge_feature_names`` name the feature columns in reports. Slices, index arrays and boolean arrays select
-    subsets. A graph without edges fits any number of edge features, one without cliques any clique groups. Raises
-    GraphError where graphs disagree.
+    ``edge_feature_names`` name the feature columns of all graphs; omitted: the names that graphs have. Slices, index
+    arrays and boolean arrays select subsets. A graph without edges fits any number of edge features, one without
+    cliques any clique groups. Raises GraphError where graphs disagree.
     """
 
     def __init__(
@@ -34,8 +34,9 @@ class GraphSet(Sequence[Graph]):
     ) -> None:
         self._graphs = _agreeing(list(graphs))
         self._extras = {name: self._per_graph(name, values) for name, values in (extras or {}).items()}
-        self._node_names = self._column_names(node_feature_names, "node_dim")
-        self._edge_names = self._column_names(edge_feature_names, "edge_dim")
+        self._node_names = self._column_names(node_feature_names, "node")
+        self._edge_names = self._column_names(edge_feature_names, "edge")
+        self._graphs = [graph.with_names(self._node_names, self._edge_names) for graph in self._graphs]
 
     @property
     def extras(self) -> dict[str, AnyArray]:
@@ -72,15 +73,11 @@ class GraphSet(Sequence[Graph]):
 
     def with_labels(self, labels: Sequence[Any]) -> GraphSet:
         """The same graphs with these labels, one array per graph (None: no labels)."""
-        if len(labels) != len(self):
-            raise ValueError(f"{len(labels)} label arrays for {len(self)} graphs: give one per graph")
-        relabelled = []
-        for i, (graph, values) in enumerate(zip(self, labels, strict=True)):
-            try:
-                relabelled.append(graph.replace(labels=values))
-            except GraphError as error:
-                raise error.at(place(i, graph.name)) from None
-        return self._like(relabelled, self._extras)
+        return self._replaced("labels", "label", labels)
+
+    def with_node_weights(self, node_weights: Sequence[Any]) -> GraphSet:
+        """The same graphs with these node weights, one array per graph (None: 1 each)."""
+        return self._replaced("node_weights", "weight", node_weights)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one ``.npz`` (see :mod:`gapcut.data.archive`); the file appears whole or not at all."""
@@ -110,13 +107,19 @@ class GraphSet(Sequence[Graph]):
         terms = f"{edges} edges, {cliques} cliques" if cliques else f"{edges} edges"
         return f"GraphSet({len(self)} graphs, {nodes} nodes, {terms}, {dims}{extras})"
 
+    def _replaced(self, argument: str, what: str, arrays: Sequence[Any]) -> GraphSet:
+        if len(arrays) != len(self):
+            raise ValueError(f"{len(arrays)} {what} arrays for {len(self)} graphs: give one per graph")
+        changed = []
+        for i, (graph, values) in enumerate(zip(self, arrays, strict=True)):
+            try:
+                changed.append(graph.replace(**{argument: values}))
+            except GraphError as error:
+                raise error.at(place(i, graph.name)) from None
+        return self._like(changed, self._extras)
+
     def _like(self, graphs: list[Graph], extras: dict[str, AnyArray]) -> GraphSet:
-        return GraphSet(
-            graphs,
-            extras=extras,
-            node_feature_names=self._node_names if graphs else None,
-            edge_feature_names=self._edge_names if graphs else None,
-        )
+        return GraphSet(graphs, extras=extras)
 
     def _per_graph(self, name: str, values: Any) -> AnyArray:
         array = np.array(values)
@@ -127,13 +130,21 @@ class GraphSet(Sequence[Graph]):
         array.flags.writeable = False
         return array
 
-    def _column_names(self, names: Sequence[str] | None, dim: str) -> tuple[str, ...] | None:
-        if names is None:
-            return None
-        columns = getattr(self[0], dim) if len(self) else 0
-        if len(names) != columns:
-            raise ValueError(f"{len(names)} feature names for {columns} columns ({dim})")
-        return tuple(str(name) for name in names)
+    def _column_names(self, given: Sequence[str] | None, kind: str) -> tuple[str, ...] | None:
+        """The names given, else those that the graphs agree on."""
+        if given is not None:
+            columns = getattr(self[0], f"{kind}_dim") if len(self) else 0
+            if len(given) != columns:
+                raise ValueError(f"{len(given)} feature names for {columns} columns ({kind}_dim)")
+            return tuple(str(name) for name in given)
+        found: tuple[str, ...] | None = None
+        for i, graph in enumerate(self):
+            own = getattr(graph, f"{kind}_feature_names")
+            found = own if found is None else found
+            if own is not None and own is not found and own != found:
+                detail = names_differ(kind, own, found, "the graphs before it")
+                raise GraphError(detail, place(i, graph.name))
+        return found
 
 
 def as_graphs(X: Any, y: Any = None, *, allow_empty: bool = False) -> GraphSet:

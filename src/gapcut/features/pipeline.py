@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
-from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, place
+from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, names_differ, place
 from gapcut.data.cliques import LEAST, MOST
 from gapcut.features.base import Columns, State, Step, choice
 from gapcut.features.block import blocks
@@ -117,8 +117,8 @@ class FeaturePipeline:
         if not len(known):
             raise ValueError("no graphs were given: at least one is needed to learn the feature steps")
         names = Columns(
-            known.node_feature_names or tuple(f"node[{i}]" for i in range(known[0].node_dim)),
-            known.edge_feature_names or tuple(f"edge[{i}]" for i in range(known[0].edge_dim)),
+            known.node_feature_names or _unnamed("node", known[0].node_dim),
+            known.edge_feature_names or _unnamed("edge", known[0].edge_dim),
             tuple(
                 tuple(f"clique{g}[{i}]" for i in range(group.dim)) for g, group in enumerate(known[0].cliques)
             ),
@@ -156,6 +156,13 @@ class FeaturePipeline:
                 "the feature pipeline is not fitted yet: call fit with training graphs first"
             )
         return self._raw
+
+    @property
+    def given_names(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """Names of the raw node and of the raw edge feature columns, None where the training graphs had none."""
+        named = (("node", self.raw_columns.node), ("edge", self.raw_columns.edge))
+        node, edge = (None if names == _unnamed(kind, len(names)) else names for kind, names in named)
+        return node, edge
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -223,7 +230,8 @@ class FeaturePipeline:
         return columns
 
     def with_raw_columns(self, graph: Graph) -> Graph:
-        """A raw graph, with the columns of what it has none of. Raises GraphError where its columns are others."""
+        """A raw graph, with the columns of what it has none of. Raises GraphError where its columns are others, by
+        number or by name."""
         raw = self.raw_columns
         if graph.edge_dim == 0 and not graph.n_edges and raw.edge:
             graph = graph.with_features(edge_features=np.empty((0, len(raw.edge))))
@@ -231,6 +239,12 @@ class FeaturePipeline:
             if found != len(names):
                 detail = f"{found} {kind} features, but the training graphs had {len(names)}"
                 raise GraphError(detail, place(None, graph.name))
+        given = (graph.node_feature_names, graph.edge_feature_names)
+        for kind, own, known in zip(("node", "edge"), given, self.given_names, strict=True):
+            if own is not None and known is not None and own != known:
+                raise GraphError(
+                    names_differ(kind, own, known, "the training graphs"), place(None, graph.name)
+                )
         return self._with_raw_cliques(graph)
 
     def _with_raw_cliques(self, graph: Graph) -> Graph:
@@ -250,6 +264,10 @@ class FeaturePipeline:
                 place(None, graph.name),
             )
         return graph
+
+
+def _unnamed(kind: str, columns: int) -> tuple[str, ...]:
+    return tuple(f"{kind}[{i}]" for i in range(columns))
 
 
 def _sizes(groups: Sequence[tuple[int, int]]) -> str:

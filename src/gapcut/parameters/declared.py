@@ -84,7 +84,8 @@ class Parameters:
         array of shape (K, K, De) (or its flat form) is True at the constrained ones; a mapping holds arrays "unary"
         (K, Dn) and/or "pairwise".
     class_weight: Multiplies the loss of the nodes of a class.
-        A mapping from label to weight; "balanced" is inverse to the classes' node weights.
+        A mapping from label to weight; "balanced" is inverse to the classes' node weights. The loss of a graph adds up
+        to ``loss_scale`` all the same: it is shifted between the nodes of the graph.
     qp: Solver of the cutting plane's working-set program.
         ``dual``: our Newton method. ``dcd``: dual coordinate descent, as the paper has it. ``clarabel``: a general
         solver (extra ``exact``). All end at the same weights; ``benchmarks/qp_solvers.py`` times them.
@@ -99,7 +100,7 @@ class Parameters:
     checkpoint: File that is renewed every few seconds; a fit that finds it goes on from it.
         It ends with the model it would have had without the interruption. Deleted once the target gap is met.
     callback: Called with a :class:`gapcut.certificates.Record` after every pass.
-        Returning True stops with the best model so far. The only way to see progress: fit never prints.
+        Returning True stops with the best model so far.
     random_state: Seed of all random orders; without one it is 0, so that every run is repeatable.
     frozen: Weights fixed at a value.
         Float arrays "unary" (K, Dn) and/or "pairwise" (K, K, De) over the features after the feature steps, NaN where a
@@ -123,6 +124,7 @@ class Parameters:
     probability: Fit the temperature of ``predict_proba`` on held-out folds.
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
+    verbose: Print a line with both ends of the certificate after every pass.
     """
 
     C: Positive | Literal["cv"] = 1.0
@@ -154,6 +156,7 @@ class Parameters:
     base: BaseChoice | None = None
     base_features: BaseFeatures = "edges"
     probability: bool = False
+    verbose: bool = False
 
 
 def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:
