@@ -77,7 +77,7 @@ def main() -> None:
             print(f"{name} left out: {error}", file=sys.stderr)
             continue
         wanted = options.pairs.split(";") if options.pairs else [c.name for c in study.pairs]
-        pairs = tuple(c for c in study.pairs if c.name in wanted and c.name not in options.without.split(";"))
+        pairs = tuple(c for c in study.pairs if c.name in wanted)
         study = replace(study, pairs=pairs, limit=options.scale * study.limit)
         start, chosen = cpu_clock(), {}
         found, labelled = run(study, chosen if options.search else None)
@@ -216,7 +216,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", default="all", help=f"all, or some of {','.join(NAMES)}")
     parser.add_argument("--out", type=Path, default=Path("comparison"), help="folder for the results")
     parser.add_argument("--pairs", help="only these rows, by name, separated by semicolons")
-    parser.add_argument("--without", default="", help="leave out these rows, named alike")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the CPU limits")
     parser.add_argument(
         "--search", action="store_true", help="choose C for each row by folds of its training graphs"

@@ -1,4 +1,4 @@
-"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | FOLDER``; needs gapcut[plot,scan].
+"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | FOLDER ...``; needs gapcut[plot,scan].
 
 ``readme``: docs/images/bridge.png, a generated bridge from the side, labelled from node features alone and by a
 trained model, next to the bounds of the training run. ``bridges``: one bridge of each type. FOLDER, what ``gapcut
@@ -190,9 +190,10 @@ def write(image, path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     if sys.argv[1] in ("readme", "bridges"):
         (of_the_readme if sys.argv[1] == "readme" else of_each_type)()
     else:
-        of_a_run(Path(sys.argv[1]))
+        for given in sys.argv[1:]:
+            of_a_run(Path(given))
