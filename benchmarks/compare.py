@@ -6,7 +6,7 @@ Every pair of a learner and an oracle trains on the same folds with the same fea
 1 %, or with the pass in which it reaches the CPU seconds of its data set (``--scale`` multiplies them), or, inside a
 pass, after thirty times as many seconds of wall clock (six with linear and integer programs, which may hang there).
 C is fixed, or with ``--search`` the most accurate of four powers of ten on two folds of the training graphs, for every
-row and fold, each fit of the search within a quarter of the limits; ``CPU s`` then includes the search. The output
+row and fold, each fit of the search within an eighth of the limits; ``CPU s`` then includes the search. The output
 folder gets ``comparison.md`` and ``comparison.json`` with everything, and two PNG a data set (accuracy and time;
 confusion of the first row); they are renewed after each data set. One thread; start a few of them at once only on a
 machine with as many idle cores.
@@ -53,7 +53,7 @@ GAP = 0.01
 WALL, PROGRAM_WALL = 30.0, 6.0
 """Wall-clock limit of a fit as a multiple of its CPU limit, and that of linear and integer programs: only what hangs
 inside one pass should meet it, on a busy machine too."""
-SEARCHED, INNER, SHARE = (0.1, 1.0, 10.0, 100.0), 2, 0.25
+SEARCHED, INNER, SHARE = (0.1, 1.0, 10.0, 100.0), 2, 0.125
 """Values of C that a search tries, folds of the training graphs that it tries them on, and the part of the limits that
 each of its fits gets."""
 GRAPH_LIMIT = 5.0
