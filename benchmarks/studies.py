@@ -70,13 +70,14 @@ class Study:
     noted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     classes: Mapping[Any, str] = field(default_factory=dict)
 
-    def describe(self) -> str:
-        """One sentence for the report."""
+    def describe(self, search: str = "") -> str:
+        """One sentence for the report; ``search``: how C was chosen, where it was."""
         nodes, edges = sum(g.n_nodes for g in self.graphs), sum(g.n_edges for g in self.graphs)
         protocol = f"{len(self.folds)} folds" if len(self.folds) > 1 else "fixed training and test part"
+        fixed = f"C = {self.C_relaxed:g} (relaxed binary) and {self.C_one_hot:g} (one-hot)"
         return (
-            f"{len(self.graphs)} graphs, {nodes:,} nodes, {edges:,} edges; {protocol}; C = {self.C_relaxed:g} "
-            f"(relaxed binary) and {self.C_one_hot:g} (one-hot); each fit ends after {self.limit:g} CPU seconds."
+            f"{len(self.graphs)} graphs, {nodes:,} nodes, {edges:,} edges; {protocol}; {search or fixed}; "
+            f"each fit ends after {self.limit:g} CPU seconds."
         )
 
 

@@ -40,7 +40,12 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def record(run: str) -> dict[str, str]:
+def shown_runs(page: Path) -> list[str]:
+    """The runs of which a page shows output, tables or values."""
+    return sorted(set(re.findall(r"<!-- (?:run|table|value): (\S+)", page.read_text())))
+
+
+def record(run: str) -> dict[str, Any]:
     """What docs/runs holds of a run."""
     path = RUNS / f"{run}.json"
     if not path.is_file():

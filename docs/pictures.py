@@ -1,8 +1,8 @@
-"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | REPORT``; needs gapcut[plot,scan].
+"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | FOLDER ...``; needs gapcut[plot,scan].
 
 ``readme``: docs/images/bridge.png, a generated bridge from the side, labelled from node features alone and by a
-trained model, next to the bounds of the training run. ``bridges``: one bridge of each type. REPORT, the folder of
-``gapcut bridges reproduce``: that run's pictures, in fewer colours.
+trained model, next to the bounds of the training run. ``bridges``: one bridge of each type. FOLDER, what ``gapcut
+bridges reproduce`` or ``benchmarks/compare.py`` wrote: that run's pictures, in fewer colours.
 """
 
 import sys
@@ -170,10 +170,13 @@ def of_each_type():
     write(Image.fromarray(np.concatenate(rows).astype(np.uint8)), IMAGES / "bridges.png")
 
 
-def of_a_run(report):
-    for name in (*(f"bridge-{type_}.png" for type_ in TYPES), "confusion.png"):
-        out = IMAGES / name.replace("confusion", "bridge-confusion")
-        write(Image.open(report / name).convert("RGB"), out)
+def of_a_run(folder):
+    names = {f"bridge-{type_}.png": f"bridge-{type_}.png" for type_ in TYPES}
+    names |= {"confusion.png": "bridge-confusion.png"}
+    names |= {"office.png": "comparison-office.png", "office-confusion.png": "office-confusion.png"}
+    for made, shown in names.items():
+        if (folder / made).exists():
+            write(Image.open(folder / made).convert("RGB"), IMAGES / shown)
 
 
 def write(image, path):
@@ -187,9 +190,10 @@ def write(image, path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     if sys.argv[1] in ("readme", "bridges"):
         (of_the_readme if sys.argv[1] == "readme" else of_each_type)()
     else:
-        of_a_run(Path(sys.argv[1]))
+        for given in sys.argv[1:]:
+            of_a_run(Path(given))

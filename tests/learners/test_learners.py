@@ -177,8 +177,9 @@ def test_cutting_plane_asks_at_the_solution_of_its_working_set() -> None:
             np.testing.assert_allclose(a, b, atol=1e-3 * max(1.0, np.abs(a).max()))
 
 
-def test_loss_dominates_the_one_hot_loss_with_equality_only_at_zero() -> None:
-    """Delta_b >= Delta on one-hot z, Delta_b = 0 only at z = y; soft labels (0.5) lose the first."""
+def test_the_loss_is_the_one_hot_loss_of_labelings_and_half_of_it_or_more_otherwise() -> None:
+    """Delta_b = Delta on one-hot z and Delta_b = 0 only at z = y. Otherwise Delta_b >= Delta / 2, not Delta, as the
+    paper has it: one wrong indicator makes a node wrong. Soft labels lose that too."""
     graph = TinyGraph(np.zeros((2, 1)), np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1)))
     for n_labels in (2, 3):
         truth = one_hot(np.array([0, 1]), n_labels)
@@ -188,10 +189,16 @@ def test_loss_dominates_the_one_hot_loss_with_equality_only_at_zero() -> None:
             # a node is wrong unless its row is the true one-hot row; the loss of that is rho / |V| = 2 * loss
             wrong = 2 * loss[~np.all(z == truth, axis=1)].sum()
             assert (relaxed == 0.0) == np.array_equal(z, truth)
+            assert relaxed >= wrong / 2 * (1 - 1e-12)
             if np.all(z.sum(axis=1) == 1.0):
                 assert relaxed == pytest.approx(wrong)
-    half = np.array([[0.5, 0.5]])
-    assert (np.abs(half - np.array([[1.0, 0.0]])) * 1.0).sum() < 2.0, "soft labels cost half of a wrong node"
+        nothing_at_a_node = truth.copy()
+        nothing_at_a_node[0] = 0.0
+        assert (np.abs(nothing_at_a_node - truth) * loss[:, None]).sum() == pytest.approx(loss[0])
+    soft = np.array([[0.9, 0.1]])
+    assert (np.abs(soft - np.array([[1.0, 0.0]])) * 1.0).sum() < 1.0, (
+        "a soft label costs less than half a wrong node"
+    )
 
 
 @both

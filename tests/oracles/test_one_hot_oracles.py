@@ -216,7 +216,7 @@ def test_rounding_rules():
         RoofOracle(problem, rule="half")
 
 
-@pytest.mark.parametrize("name", ["tree", "trws", "icm", "qpbo", "qpbo-rounded", "lp"])
+@pytest.mark.parametrize("name", ["tree", "trws", "icm", "qpbo", "qpbo-rounded", "qpbo-rounded-energy", "lp"])
 def test_answers_do_not_depend_on_threads(name):
     rng = np.random.default_rng(8)
     problem, *_ = tiny_one_hot(rng, 20, trees=True, most=20)
