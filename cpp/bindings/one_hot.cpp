@@ -33,9 +33,11 @@ struct AugmentedGraphs {
         const OneHotWeights w = one_hot.prepare(span(weights));
         std::vector<double> gains;
         one_hot.gains(w, graph, gains);
-        if (binary)  // loss_u (1 - 2 y_uk) an indicator, in place of 2 loss_u a wrong label
-            for (std::size_t i = 0; i < gains.size(); ++i)
-                gains[i] -= p.loss[p.node_offset[graph] + static_cast<std::int64_t>(i) / w.width];
+        if (binary)  // loss_uk (1 - 2 y_uk) an indicator, in place of the loss of a label
+            for (std::size_t i = 0; i < gains.size(); ++i) {
+                const auto u = p.node_offset[graph] + static_cast<std::int64_t>(i) / w.width;
+                gains[i] -= p.indicator_loss(u, p.labels[u]);
+            }
         GraphEnergy e;
         e.set(one_hot, w, graph, gains);
         const auto K = static_cast<std::size_t>(p.n_labels), edges = e.tail.size();

@@ -45,7 +45,8 @@ CliqueGroup make_group(const RowMatrix& features, const In1<std::int64_t>& offse
 
 Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const In1<std::int64_t>& node_offset,
              const In1<std::int64_t>& edge_offset, const In1<std::int32_t>& tail, const In1<std::int32_t>& head,
-             const In1<std::int32_t>& labels, const In1<double>& loss, const std::vector<CliqueGroup>& cliques) {
+             const In1<std::int32_t>& labels, const In1<double>& loss, const In1<double>& costs,
+             const std::vector<CliqueGroup>& cliques) {
     Problem p;
     p.n_labels = n_labels;
     p.nodes = nodes;
@@ -56,6 +57,7 @@ Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const
     p.head = to_vector(head);
     p.labels = to_vector(labels);
     p.loss = to_vector(loss);
+    p.costs = to_vector(costs);
     p.cliques = cliques;
     p.finish();
     return p;
@@ -79,6 +81,7 @@ nb::list contents(nb::handle self) {
     add(p.edge_offset);
     for (const auto* ints : {&p.tail, &p.head, &p.labels, &p.coordinates}) add(*ints);
     add(p.loss);
+    if (!p.costs.empty()) add(p.costs);
     for (const CliqueGroup& group : p.cliques) {
         add_rows(group.features);
         add(group.offset);
@@ -116,7 +119,7 @@ void bind_problem(nb::module_& m) {
 
     nb::class_<Problem>(m, "Problem", "All training graphs, packed.")
         .def_static("make", &make, "n_labels"_a, "nodes"_a, "edges"_a, "node_offset"_a, "edge_offset"_a, "tail"_a,
-                    "head"_a, "labels"_a, "loss"_a, "cliques"_a = std::vector<CliqueGroup>())
+                    "head"_a, "labels"_a, "loss"_a, "costs"_a, "cliques"_a = std::vector<CliqueGroup>())
         .def(
             "restrict_to", [](Problem& p, const In1<std::int32_t>& c) { p.restrict_to(to_vector(c)); }, "coordinates"_a)
         .def_prop_ro("n_graphs", &Problem::n_graphs)
@@ -137,6 +140,7 @@ void bind_problem(nb::module_& m) {
         .def_prop_ro("node_offset", copy_of(&Problem::node_offset), nb::rv_policy::move)
         .def_prop_ro("edge_offset", copy_of(&Problem::edge_offset), nb::rv_policy::move)
         .def_prop_ro("labels", copy_of(&Problem::labels), nb::rv_policy::move)
+        .def_prop_ro("costs", copy_of(&Problem::costs), nb::rv_policy::move)
         .def_prop_ro("tail", copy_of(&Problem::tail), nb::rv_policy::move)
         .def_prop_ro("head", copy_of(&Problem::head), nb::rv_policy::move)
         .def("contents", &contents, "All packed arrays as read-only views.",

@@ -87,6 +87,8 @@ void Problem::finish() {
     for (const CliqueGroup& group : cliques) check_group(*this, group);
     for (const auto y : labels) require(y >= 0 && y < n_labels, "a label is out of range");
     for (const auto l : loss) require(std::isfinite(l) && l >= 0, "a loss weight is negative or not finite");
+    require(costs.empty() || std::ssize(costs) == n_labels * n_labels, "costs need one entry per pair of labels");
+    for (const auto x : costs) require(std::isfinite(x) && x >= 0, "a cost is negative or not finite");
     if (slot.empty()) {
         std::vector<std::int32_t> all(static_cast<std::size_t>(full_dim()));
         std::iota(all.begin(), all.end(), 0);

@@ -20,8 +20,8 @@ from tiny import (
     TinyGraph,
     all_labelings,
     frozen_and_bounded,
+    indicator_loss,
     joint_feature_map,
-    node_loss,
     one_hot,
     tiny_problem,
 )
@@ -60,13 +60,13 @@ def test_relaxed_labels_give_planes_that_are_averages_of_true_ones():
         z[rng.random(z.shape) < 0.4] = rng.choice([0.0, 1.0, 0.5])
         plane, loss = _core.relaxed_plane(problem.core, z, 1)
         truth = one_hot(y, problem.n_labels)
-        target, unit = joint_feature_map(graph, truth), node_loss(graph, y, problem.loss_scale)
+        target, unit = joint_feature_map(graph, truth), indicator_loss(problem, graph, y)
         cuts = np.unique(np.concatenate([[0.0, 1.0], z.astype(float).ravel()]))
         mean, mean_loss = np.zeros(problem.dim), 0.0
         for low, high in itertools.pairwise(cuts):
             binary = (z >= high).astype(float)
             mean += (high - low) * (target - joint_feature_map(graph, binary))[problem.core.coordinates]
-            mean_loss += (high - low) * (np.abs(binary - truth) * unit[:, None]).sum()
+            mean_loss += (high - low) * (np.abs(binary - truth) * unit).sum()
         assert plane == pytest.approx(mean, abs=1e-9)
         assert loss == pytest.approx(mean_loss, abs=1e-9)
 
@@ -112,7 +112,7 @@ def test_a_repair_does_not_depend_on_the_number_of_threads():
 
 
 def test_the_primal_weight_follows_the_distances_and_a_snapshot_keeps_them():
-    rng = np.random.default_rng(12)
+    rng = np.random.default_rng(3)
     problem, *_ = tiny_problem(rng, n_graphs=5, C=1e4)
     balanced, fixed = (
         _core.PrimalDual(

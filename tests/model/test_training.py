@@ -8,8 +8,9 @@ import pytest
 from gapcut import GraphSet, StructuredSVM
 from gapcut.learners import Limits
 from gapcut.model.labels import LabelCoder
+from gapcut.model.losses import class_weights
 from gapcut.model.settings import Settings
-from gapcut.model.training import build_problem, class_weights, make_learner, make_oracle, training_set
+from gapcut.model.training import build_problem, make_learner, make_oracle, training_set
 from sample_graphs import relabelled, sample_graphs
 
 NAMES = ["deck", "pier", "ground"]
@@ -45,7 +46,7 @@ def test_balanced_classes_lose_the_same_in_all() -> None:
     rng = np.random.default_rng(0)
     weighted = [g.replace(node_weights=rng.integers(1, 9, g.n_nodes).astype(float)) for g in GRAPHS]
     data = training_set(weighted, settings(classes=[*NAMES, "never seen"]))
-    factor = class_weights("balanced", data)
+    factor = class_weights("balanced", data.graphs, data.codes, data.coder)
     totals = np.zeros(4)
     for graph, codes in zip(data.graphs, data.codes, strict=True):
         np.add.at(totals, codes, factor[codes] * graph.node_weights)
@@ -53,7 +54,7 @@ def test_balanced_classes_lose_the_same_in_all() -> None:
     np.testing.assert_allclose(totals[seen], totals[seen][0])
     assert totals.sum() == pytest.approx(sum(g.node_weights.sum() for g in weighted))
     assert factor[~seen].tolist() == [1.0]
-    assert class_weights(None, data) is None
+    assert class_weights(None, data.graphs, data.codes, data.coder) is None
 
 
 @pytest.mark.parametrize(
@@ -67,8 +68,9 @@ def test_balanced_classes_lose_the_same_in_all() -> None:
     ],
 )
 def test_class_weights_that_mean_nothing_are_named(given, message) -> None:
+    data = training_set(GRAPHS, settings())
     with pytest.raises(ValueError, match=message):
-        class_weights(given, training_set(GRAPHS, settings()))
+        class_weights(given, data.graphs, data.codes, data.coder)
 
 
 @pytest.mark.parametrize("learner", ["primal-dual", "block", "cutting-plane", "frank-wolfe", "subgradient"])
@@ -116,3 +118,17 @@ def test_labels_of_one_kind_are_looked_up_once_for_all_graphs(monkeypatch) -> No
     assert [code.tolist() for code in data.codes] == [
         [sorted(NAMES).index(y) for y in graph.labels] for graph in GRAPHS
     ]
+
+
+def test_brute_force_knows_the_costs_of_labels() -> None:
+    graphs = relabelled(sample_graphs(3, n_nodes=4), NAMES)
+    costs = {"deck": {"pier": 5.0}, "pier": {"deck": 0.0, "ground": 2.0}}
+    bounds = []
+    for oracle in ("cut", "brute"):
+        chosen = settings(oracle=oracle, learner="block", costs=costs, classes=NAMES, loss_scale=10.0)
+        chosen = chosen.settled(graphs)
+        data = training_set(graphs, chosen)
+        problem = build_problem(data, chosen)
+        w = problem.clamp(np.linspace(-0.2, 0.3, problem.dim))
+        bounds.append(make_oracle(data, problem, chosen).total(w).bound)
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from gapcut import CliqueSet, Graph
 from gapcut.oracles import BruteOracle, CutOracle, TreeOracle, TrwsOracle
 from gapcut.problem import LearningProblem, learning_problem
-from tiny import clique_problem, enumerated_planes, node_loss
+from tiny import clique_problem, enumerated_planes, indicator_loss
 
 N_RANDOM = 1000
 
@@ -56,7 +56,7 @@ def test_brute_oracle_of_the_package_agrees() -> None:
     for _ in range(100):
         problem, graphs, labels = clique_problem(rng, n_graphs=2, max_bits=10)
         w = random_weights(rng, problem)
-        losses = [node_loss(g, y, problem.loss_scale) for g, y in zip(graphs, labels, strict=True)]
+        losses = [indicator_loss(problem, g, y) for g, y in zip(graphs, labels, strict=True)]
         brute, cut = BruteOracle(problem, zip(graphs, labels, losses, strict=True)), CutOracle(problem)
         one, other = brute.evaluate(w), cut.evaluate(w)
         values = [a.losses - a.planes @ w for a in (one, other)]

@@ -17,6 +17,7 @@ UNCHANGING = {
     "time_limit",
     "checkpoint",
     "callback",
+    "verbose",
     "random_state",
 }
 """What does not change what is learned from data, or has no default of its own."""

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gapcut.problem import LearningProblem
-from tiny import TinyGraph, joint_feature_map, node_loss, one_hot
+from tiny import TinyGraph, joint_feature_map, label_loss, one_hot
 
 
 def lp_relaxed_optimum(
@@ -25,7 +25,7 @@ def lp_relaxed_optimum(
     at_node = at_edge = 0
     for graph, y in zip(graphs, labels, strict=True):
         linear[:dim] -= each * joint_feature_map(graph, one_hot(y, K))[core.coordinates]
-        loss = node_loss(graph, y, problem.loss_scale)
+        loss = label_loss(problem, graph, y)
         for u in range(graph.n_nodes):
             for k in range(K):
                 row = np.zeros(size)
@@ -37,7 +37,7 @@ def lp_relaxed_optimum(
                     if head == u:
                         row[first_d + (2 * (at_edge + e) + 1) * K + k] += 1.0
                 rows.append(row)
-                right.append(0.0 if k == y[u] else -2.0 * loss[u])
+                right.append(-loss[u, k])
         for e in range(graph.n_edges):
             for k in range(K):
                 for m in range(K):

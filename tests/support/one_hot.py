@@ -8,7 +8,7 @@ import numpy as np
 
 from brute_oracle import Planes
 from gapcut.problem import LearningProblem, learning_problem
-from tiny import TinyGraph, joint_feature_map, node_loss, one_hot, tiny_graph
+from tiny import TinyGraph, joint_feature_map, label_loss, one_hot, random_costs, tiny_graph
 
 
 def one_hot_planes(
@@ -19,8 +19,8 @@ def one_hot_planes(
     found = np.array(list(itertools.product(range(K), repeat=graph.n_nodes)))
     target = joint_feature_map(graph, one_hot(labels, K))
     planes = target - joint_feature_map(graph, one_hot(found, K))
-    loss = node_loss(graph, labels, problem.loss_scale)
-    return planes[:, problem.core.coordinates], 2.0 * (found != labels) @ loss
+    loss = label_loss(problem, graph, labels)
+    return planes[:, problem.core.coordinates], loss[np.arange(graph.n_nodes), found].sum(axis=1)
 
 
 def all_one_hot_planes(problem: LearningProblem, graphs: list[TinyGraph], labels: list[np.ndarray]) -> Planes:
@@ -74,7 +74,10 @@ def tiny_one_hot(
         labels.append(rng.integers(n_labels, size=graph.n_nodes))
     lower = np.full(n_labels * node_dim + n_labels**2 * edge_dim, -np.inf) if free else None
     scale = float(rng.choice([1.0, 4.0, 100.0]))
-    problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=scale, lower=lower)
+    costs = random_costs(rng, n_labels)
+    problem = learning_problem(
+        graphs, labels, n_labels=n_labels, C=C, loss_scale=scale, lower=lower, costs=costs
+    )
     return problem, graphs, labels
 
 

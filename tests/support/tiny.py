@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut import CliqueSet
+from gapcut.model.labels import LabelCoder
+from gapcut.model.losses import cost_factors
 from gapcut.problem import LearningProblem, learning_problem
 
 
@@ -63,7 +65,8 @@ def tiny_problem(
         graphs.append(tiny_graph(rng, n_nodes, int(rng.integers(0, 7)), node_dim, edge_dim))
         labels.append(rng.integers(n_labels, size=n_nodes))
     scale = float(rng.choice([1.0, 4.0, 100.0])) if loss_scale is None else loss_scale
-    problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=scale)
+    costs = random_costs(rng, n_labels)
+    problem = learning_problem(graphs, labels, n_labels=n_labels, C=C, loss_scale=scale, costs=costs)
     return problem, graphs, labels
 
 
@@ -81,6 +84,7 @@ def in_box(
         n_labels=problem.core.n_labels,
         C=problem.C,
         loss_scale=problem.loss_scale,
+        costs=problem.core.costs.reshape(problem.n_labels, -1) if len(problem.core.costs) else None,
         lower=lower,
         upper=upper,
     )
@@ -176,6 +180,30 @@ def node_loss(graph: TinyGraph, labels: np.ndarray, loss_scale: float) -> np.nda
     return 0.5 * loss_scale * weights / weights.sum() if weights.sum() > 0 else np.zeros(graph.n_nodes)
 
 
+def random_costs(rng: np.random.Generator, n_labels: int) -> np.ndarray | None:
+    """(K, K) factors of the loss, a third of the time; the draws that follow from ``rng`` are the same either way."""
+    own = rng.spawn(1)[0]
+    if own.random() < 2 / 3:
+        return None
+    costs = own.integers(0, 4, size=(n_labels, n_labels)) * own.choice([1.0, 0.3])
+    np.fill_diagonal(costs, 0.0)
+    return cost_factors(costs, LabelCoder.given(range(n_labels)))
+
+
+def indicator_loss(problem: LearningProblem, graph: TinyGraph, labels: np.ndarray) -> np.ndarray:
+    """(V, K) what each wrong indicator costs."""
+    loss = node_loss(graph, labels, problem.loss_scale)[:, None]
+    K = problem.n_labels
+    return loss * (problem.core.costs.reshape(K, K)[labels] if len(problem.core.costs) else np.ones(K))
+
+
+def label_loss(problem: LearningProblem, graph: TinyGraph, labels: np.ndarray) -> np.ndarray:
+    """(V, K) what each label costs: its indicator and the one that is missing; 0 at the true one."""
+    loss = indicator_loss(problem, graph, labels)
+    own = np.take_along_axis(loss, labels[:, None], axis=1)
+    return np.where(one_hot(labels, problem.n_labels) > 0, 0.0, loss + own)
+
+
 def all_labelings(n_nodes: int, n_labels: int) -> np.ndarray:
     """(2^(V K), V, K) all of {0,1}^{V x K}."""
     bits = list(itertools.product([0.0, 1.0], repeat=n_nodes * n_labels))
@@ -189,8 +217,8 @@ def enumerated_planes(
     truth = one_hot(labels, problem.n_labels)
     tuples = [group.tuples for group in problem.core.cliques]
     target = joint_feature_map(graph, truth, tuples)
-    loss = node_loss(graph, labels, problem.loss_scale)
+    loss = indicator_loss(problem, graph, labels)
     labelings = all_labelings(graph.n_nodes, problem.n_labels)
     planes = target - joint_feature_map(graph, labelings, tuples)
-    losses = (np.abs(labelings - truth) * loss[:, None]).sum(axis=(1, 2))
+    losses = (np.abs(labelings - truth) * loss).sum(axis=(1, 2))
     return planes[:, problem.core.coordinates], losses

@@ -7,6 +7,7 @@
 // (mathematics.md, Learning problems: a non-negative pairwise coordinate that is zero in every true joint feature map).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -41,7 +42,8 @@ struct Problem {
     std::vector<std::int32_t> labels;       // (N,) in [0, K)
     std::vector<CliqueGroup> cliques;       // any number of groups, of any orders
     std::vector<double> loss;               // (N,) lc_u = rho weight_u / (2 sum of weights in its graph), >= 0
-    std::vector<std::int32_t> slot;         // (full_dim(),)
+    std::vector<double> costs;       // (K, K) by true label and indicator, >= 0: factors of the loss; empty: all 1
+    std::vector<std::int32_t> slot;  // (full_dim(),)
     std::vector<std::int32_t> coordinates;  // (dim(),) inverse of slot, ascending
 
     std::int64_t n_graphs() const { return static_cast<std::int64_t>(node_offset.size()) - 1; }
@@ -60,6 +62,26 @@ struct Problem {
         return width;
     }
     std::int64_t dim() const { return static_cast<std::int64_t>(coordinates.size()); }
+
+    // What a wrong indicator costs: that of the true label where it is 0, any other where it is 1.
+    double indicator_loss(std::int64_t node, std::int64_t label) const {
+        return costs.empty() ? loss[node] : loss[node] * costs[std::int64_t{labels[node]} * n_labels + label];
+    }
+    // What a label costs that is not the true one: both its indicators.
+    double label_loss(std::int64_t node, std::int64_t label) const {
+        return indicator_loss(node, labels[node]) + indicator_loss(node, label);
+    }
+    // Over all labels.
+    double largest_loss(std::int64_t node) const {
+        double most = 0.0;
+        for (int k = 0; k < n_labels; ++k) most = std::max(most, indicator_loss(node, k));
+        return most;
+    }
+    double total_loss(std::int64_t node) const {
+        double sum = 0.0;
+        for (int k = 0; k < n_labels; ++k) sum += indicator_loss(node, k);
+        return sum;
+    }
 
     // Checks every shape and range above; throws std::invalid_argument naming what is wrong. Sets the identity slot
     // map if `slot` is empty.

@@ -1,7 +1,6 @@
 #include "gapcut/learn/metric.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace gapcut {
 namespace {
@@ -45,7 +44,9 @@ double loss_unit(const Problem& p) {
     for (std::int64_t g = 0; g < p.n_graphs(); ++g) {
         const auto begin = p.node_offset[g], end = p.node_offset[g + 1];
         if (begin == end) continue;
-        sum += std::accumulate(p.loss.begin() + begin, p.loss.begin() + end, 0.0) / static_cast<double>(end - begin);
+        double own = 0.0;
+        for (auto u = begin; u < end; ++u) own += p.costs.empty() ? p.loss[u] : p.total_loss(u) / p.n_labels;
+        sum += own / static_cast<double>(end - begin);
         ++graphs;
     }
     return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;

@@ -18,6 +18,8 @@ NodePhase::NodePhase(const Problem& p, double loss_scale, bool simplex) : proble
             for (std::int64_t d = 0; d < Dn; ++d) rows_[u * width_ + d] = static_cast<float>(p.nodes.dense_row(u)[d]);
     }
     loss_.resize(static_cast<std::size_t>(N));
+    costs_.assign(static_cast<std::size_t>(K) * static_cast<std::size_t>(K), 1.0F);
+    std::ranges::transform(p.costs, costs_.begin(), [](double x) { return static_cast<float>(x); });
     z_.assign(static_cast<std::size_t>(N * K), 0.0F);
     for (std::int64_t u = 0; u < N; ++u) {
         loss_[u] = static_cast<float>(p.loss[u] / loss_scale);
@@ -61,7 +63,7 @@ void NodePhase::set_weights(std::span<const double> unary) {
         for (std::int64_t d = 0; d < Dn; ++d) by_feature_[d * label_width_ + k] = static_cast<float>(unary[k * Dn + d]);
 }
 
-// score[k][i] = loss (1 - 2 y) + phi . w^k, label-major
+// score[k][i] = loss_k (1 - 2 y) + phi . w^k, label-major
 void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
     const auto K = problem_.n_labels;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -78,8 +80,9 @@ void NodePhase::scores(Shard& s, std::int64_t begin, std::int64_t n) const {
             kernels().scores_of(problem_.node_dim(), label_width_, width_, rows_.data() + u * width_,
                                 by_feature_.data(), s.row.data());
         }
-        for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = row[k] + loss_[u];
-        s.score[problem_.labels[u] * kChunk + i] -= 2.0F * loss_[u];
+        const float* factor = costs_.data() + std::ptrdiff_t{problem_.labels[u]} * K;
+        for (int k = 0; k < K; ++k) s.score[k * kChunk + i] = row[k] + loss_[u] * factor[k];
+        s.score[problem_.labels[u] * kChunk + i] -= 2.0F * loss_[u] * factor[problem_.labels[u]];
     }
 }
 

@@ -57,7 +57,7 @@ class NodePhase {
     std::int64_t width_, label_width_;
     std::vector<float> rows_;        // (N, width); empty where the features are sparse
     std::vector<float> by_feature_;  // (Dn, label_width)
-    std::vector<float> loss_, z_, z_rows_, z_step_, sigma_;
+    std::vector<float> loss_, costs_, z_, z_rows_, z_step_, sigma_;
     std::vector<Shard> shards_;
 };
 

@@ -132,7 +132,7 @@ RelaxedPlane relaxed_plane(const Problem& p, std::span<const float> z, int threa
     for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
         for (int k = 0; k < p.n_labels; ++k) {
             const auto level = static_cast<double>(z[u * p.n_labels + k]);
-            result.loss += p.loss[u] * (p.labels[u] == k ? 1.0 - level : level);
+            result.loss += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);
         }
     result.loss /= n;
     return result;

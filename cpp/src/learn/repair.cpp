@@ -59,7 +59,8 @@ std::span<const RepairArc> Repair::arcs_of(std::int64_t node) const {
 
 double Repair::node_score(std::int64_t node, int label) const {
     const double* w = w_.data() + label * problem_.node_dim();
-    double sum = problem_.labels[node] == label ? -problem_.loss[node] : problem_.loss[node];
+    double sum = problem_.indicator_loss(node, label);
+    if (problem_.labels[node] == label) sum = -sum;
     if (!problem_.nodes.sparse()) return sum + dot(w, problem_.nodes.dense_row(node), problem_.node_dim());
     problem_.nodes.for_row(node, [&](std::int32_t d, double x) { sum += w[d] * x; });
     return sum;

@@ -121,7 +121,7 @@ double loss_of(const Problem& p, const std::vector<double>& labels, std::int64_t
     double sum = 0.0;
     for (auto u = begin; u < end; ++u)
         for (int k = 0; k < p.n_labels; ++k)
-            if (k != p.labels[u]) sum += 2.0 * p.loss[u] * labels[u * p.n_labels + k];
+            if (k != p.labels[u]) sum += p.label_loss(u, k) * labels[u * p.n_labels + k];
     return sum;
 }
 

@@ -41,7 +41,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
         for (int k = 0; k < K; ++k) {
             const bool in = z[(u - begin) * K + k] != 0, truth = p.labels[u] == k;
             if (in == truth) continue;
-            loss += p.loss[u];
+            loss += p.indicator_loss(u, k);
             p.nodes.add_row(u, truth ? 1.0 : -1.0, plane.data() + k * dn);
         }
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {
@@ -63,7 +63,7 @@ double add_plane(const Problem& p, std::int64_t graph, const std::vector<std::ui
 // What rounding can hide from the value loss - w'h computed for the labeling found, compared with the true maximum:
 // twice the error of the coefficients (each a sum of at most Dn + 1, De or D products), plus the error of the plane (at
 // most 2 (V + E + cliques) terms a coordinate), of its product with w, and of the loss. All are sums whose absolute
-// terms total at most `mass` = sum_j |w_j| A_j + K sum_u loss_u, A the absolute feature sums of the graph.
+// terms total at most `mass` = sum_j |w_j| A_j + sum_uk loss_uk, A the absolute feature sums of the graph.
 double float_rounding(const Problem& p, std::int64_t graph, std::span<const double> compact, const double* absolute,
                       const std::vector<std::int32_t>& columns) {
     double mass = 0.0;
@@ -71,7 +71,7 @@ double float_rounding(const Problem& p, std::int64_t graph, std::span<const doub
         if (compact[c] != 0.0) mass += std::abs(compact[c]) * absolute[columns[c]];
     auto terms = p.node_offset[graph + 1] - p.node_offset[graph] + p.edge_offset[graph + 1] - p.edge_offset[graph];
     for (const CliqueGroup& group : p.cliques) terms += group.offset[graph + 1] - group.offset[graph];
-    for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += p.n_labels * p.loss[u];
+    for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += p.total_loss(u);
     return 4.0 * gamma_n(static_cast<double>(p.feature_width() + 2 * terms + p.dim() + 16)) * mass;
 }
 

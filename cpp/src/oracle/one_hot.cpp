@@ -57,7 +57,7 @@ void OneHotProblem::gains(const OneHotWeights& w, std::int64_t graph, std::vecto
         else
             kernels().add_rows(p.node_dim(), w.width, p.nodes.dense_row(u), w.unary.data(), row);
         for (int k = 0; k < p.n_labels; ++k)
-            if (k != p.labels[u]) row[k] += 2.0 * p.loss[u];
+            if (k != p.labels[u]) row[k] += p.label_loss(u, k);
     }
 }
 
@@ -77,7 +77,7 @@ double OneHotProblem::rounding(const OneHotWeights& w, std::int64_t graph) const
     const double* absolute = absolute_.data() + graph * (dn + de);
     double mass = 0.0;
     for (std::int64_t d = 0; d < dn + de; ++d) mass += w.absolute[d] * absolute[d];
-    for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += 2.0 * p.loss[u];
+    for (auto u = p.node_offset[graph]; u < p.node_offset[graph + 1]; ++u) mass += 2.0 * p.largest_loss(u);
     const auto nodes = p.node_offset[graph + 1] - p.node_offset[graph];
     const auto terms =
         dn + de + p.n_labels * p.n_labels + 2 * (nodes + p.edge_offset[graph + 1] - p.edge_offset[graph]) + 16;
@@ -105,7 +105,7 @@ double OneHotProblem::add_plane(std::int64_t graph, const std::int32_t* labels, 
     for (auto u = begin; u < p.node_offset[graph + 1]; ++u) {
         const std::int32_t found = labels[u - begin];
         if (found == p.labels[u]) continue;
-        loss += 2.0 * p.loss[u];
+        loss += p.label_loss(u, found);
         add_unary(u, p.labels[u], 1.0, plane);
         add_unary(u, found, -1.0, plane);
     }
@@ -128,7 +128,7 @@ double OneHotProblem::add_fractional_plane(std::int64_t graph, const double* z, 
         for (std::int64_t k = 0; k < K; ++k) {
             const double change = (p.labels[u] == k ? 1.0 : 0.0) - z[(u - begin) * K + k];
             if (change == 0.0) continue;
-            loss += p.loss[u] * std::abs(change);
+            loss += p.indicator_loss(u, k) * std::abs(change);
             add_unary(u, k, change, plane);
         }
     for (auto e = p.edge_offset[graph]; e < p.edge_offset[graph + 1]; ++e) {

@@ -17,7 +17,7 @@ void unary_gains(const Problem& p, const SparseWeights& w, std::int64_t begin, s
             });
         else
             kernels().add_rows(p.node_dim(), K, p.nodes.dense_row(u), w.unary_by_feature.data(), row);
-        for (int k = 0; k < K; ++k) row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];
+        for (int k = 0; k < K; ++k) row[k] += p.labels[u] == k ? -p.indicator_loss(u, k) : p.indicator_loss(u, k);
     }
 }
 

@@ -108,7 +108,7 @@ double Pass::nodes(std::int64_t begin, std::int64_t end) const {
 }
 
 // What rounding can hide: every sum above has at most `terms` roundings on the way of one term, and the absolute terms
-// of all of them total at most sum_j |w_j| A_j + (K + 2) sum_u loss_u, each met in at most four sums.
+// of all of them total at most sum_j |w_j| A_j + sum_uk loss_uk + 2 sum_u max_k loss_uk, each met in at most four sums.
 double rounding(const Problem& p, std::span<const double> weights) {
     const auto dn = p.node_dim(), de = p.edge_dim();
     const auto K = p.n_labels;
@@ -118,7 +118,7 @@ double rounding(const Problem& p, std::span<const double> weights) {
     double mass = 0.0;
     const auto columns = feature_columns(p);
     for (std::int64_t c = 0; c < p.dim(); ++c) mass += std::abs(weights[c]) * absolute[columns[p.coordinates[c]]];
-    for (const double loss : p.loss) mass += (K + 2) * loss;
+    for (std::int64_t u = 0; u < p.nodes.rows(); ++u) mass += p.total_loss(u) + 2.0 * p.largest_loss(u);
     std::vector<std::int32_t> degree(static_cast<std::size_t>(p.nodes.rows()), 0);
     for (const auto* end : {&p.tail, &p.head})
         for (const auto u : *end) ++degree[u];

@@ -44,6 +44,7 @@ Seed = Annotated[int, option("random_state", "--seed")]
 NOT_OFFERED = {
     "inference": "training does not use it; predict and evaluate take it",
     "class_weight": "--balanced stands for it; a mapping has no short form",
+    "costs": "a table has no short form",
     "warm_start": "a command fits once, or along --path",
     "checkpoint": "train keeps one beside the model, for --resume",
     "callback": "commands show progress by themselves",

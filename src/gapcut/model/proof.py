@@ -16,8 +16,9 @@ from gapcut.late import is_sparse
 from gapcut.learners import LearnResult, Limits, PrimalDual
 from gapcut.model.claim import pose, same_claim
 from gapcut.model.fitted import FittedModel
+from gapcut.model.losses import class_weights
 from gapcut.model.settings import Settings
-from gapcut.model.training import TrainingSet, box, class_weights, make_oracle
+from gapcut.model.training import TrainingSet, box, make_oracle
 from gapcut.oracles.base import RelaxedLabels
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem
@@ -40,6 +41,10 @@ def check_provable(settings: Settings, graphs: Sequence[Graph]) -> None:
     """Raises ValueError with the reason where no proof can be written. Settings must be settled."""
     if any(g.cliques for g in graphs):
         raise ValueError("proofs are of unary and pairwise terms, but the graphs have cliques")
+    if settings.costs is not None:
+        raise ValueError(
+            "proofs know one cost of all wrong labels: leave costs=None for a fit that is to be proven"
+        )
     if not (KINDS[settings.oracle].relaxation or settings.oracle == "tree"):
         raise ValueError(
             f"oracle={settings.oracle!r} has no proofs: there are such for the relaxed binary problem (oracle='cut'), "
@@ -112,7 +117,7 @@ def _prove(
     lower, upper, arrays = prove(problem, weights, point, _truth(problem, point.relaxation.one_label))
     unary, pairwise = problem.expand(weights)
     low, high = box(data, settings)
-    of_class = class_weights(settings.class_weight, data)
+    of_class = class_weights(settings.class_weight, data.graphs, data.codes, data.coder)
     graphs = packed(graph_arrays(data))
     steps, meta = model.pipeline.to_state()
     header: dict[str, Any] = {

@@ -16,11 +16,12 @@ from gapcut.learners import Learner, LearnResult, WarmStart
 from gapcut.model.domain import WeightShape, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
+from gapcut.model.losses import class_weights, cost_factors
 from gapcut.model.pairing import LEARNERS
 from gapcut.model.settings import Settings
 from gapcut.oracles.base import Oracle
 from gapcut.oracles.kinds import KINDS
-from gapcut.problem import LearningProblem, learning_problem, loss_weights
+from gapcut.problem import LearningProblem, indicator_losses, learning_problem
 from gapcut.stacking import Base, fit_base, seconds_of_trees
 from gapcut.typing import FloatArray, IntArray
 
@@ -150,7 +151,8 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         n_labels=data.coder.n_labels,
         C=settings.trade_off,
         loss_scale=settings.loss_scale,
-        class_weight=class_weights(settings.class_weight, data),
+        class_weight=class_weights(settings.class_weight, data.graphs, data.codes, data.coder),
+        costs=cost_factors(settings.costs, data.coder),
         lower=lower,
         upper=upper,
         tuples=data.tuples,
@@ -173,42 +175,16 @@ def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
     return np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))
 
 
-def class_weights(given: Any, data: TrainingSet) -> FloatArray | None:
-    """(K,) factor of each class's loss. "balanced": inverse to the node weight of the class, mean 1 over
-    present classes.
-    """
-    if given is None:
-        return None
-    coder = data.coder
-    if isinstance(given, str) and given == "balanced":
-        totals = np.zeros(coder.n_labels)
-        for graph, code in zip(data.graphs, data.codes, strict=True):
-            totals += np.bincount(code, weights=graph.node_weights, minlength=coder.n_labels)
-        present = totals > 0
-        weights = np.ones(coder.n_labels)
-        weights[present] = totals.sum() / (present.sum() * totals[present])
-        return weights
-    if not isinstance(given, Mapping):
-        raise ValueError(f"class_weight={given!r} must be None, 'balanced' or a mapping from label to weight")
-    weights = np.ones(coder.n_labels)
-    for label, weight in given.items():
-        k = coder.code(label)
-        if k < 0:
-            raise ValueError(f"class_weight names the label {label!r}, which is not one of the classes")
-        try:
-            weights[k] = float(weight)
-        except (TypeError, ValueError):
-            raise ValueError(f"class_weight of label {label!r} is {weight!r}: give a number >= 0") from None
-        if not (np.isfinite(weights[k]) and weights[k] >= 0):
-            raise ValueError(f"class_weight of label {label!r} is {weight!r}: give a finite number >= 0")
-    return weights
-
-
 def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Oracle:
     """The oracle that ``settings`` name, on this problem."""
-    weight = class_weights(settings.class_weight, data)
+    weight = class_weights(settings.class_weight, data.graphs, data.codes, data.coder)
+    costs = cost_factors(settings.costs, data.coder)
     examples = (
-        (graph, code, loss_weights(graph.node_weights, code, settings.loss_scale, weight))
+        (
+            graph,
+            code,
+            indicator_losses(graph.node_weights, code, settings.loss_scale, weight, costs),
+        )
         for graph, code in zip(data.graphs, data.codes, strict=True)
     )
     return KINDS[settings.oracle].make(problem, settings.threads, examples)

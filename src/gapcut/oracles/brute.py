@@ -16,7 +16,7 @@ from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 Labelled = tuple[Graph, IntArray, FloatArray]
-"""A model-ready graph, (V,) label codes and (V,) loss of a wrong indicator."""
+"""A model-ready graph, (V,) label codes and (V, K) loss of each wrong indicator."""
 
 LARGEST = 18
 """Indicators (nodes times labels) of the largest graph that is enumerated."""
@@ -24,7 +24,7 @@ LARGEST = 18
 
 @dataclass(frozen=True, eq=False)
 class _Example:
-    """One graph: features, one-hot truth (V, K), loss weights (V,), and the joint feature map of the truth."""
+    """One graph: features, one-hot truth (V, K), loss of wrong indicators (V, K), joint feature map of the truth."""
 
     nodes: FloatArray
     edges: IntArray
@@ -37,8 +37,8 @@ class _Example:
 class BruteOracle(Oracle):
     """``max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z))`` over all ``z in {0,1}^{V x K}``, one by one.
 
-    ``examples``: the problem's own graphs, model-ready, their (V,) label codes, and (V,) what a wrong indicator of each
-    node costs. Raises ValueError for a graph with more than ``LARGEST`` indicators.
+    ``examples``: the problem's own graphs, model-ready, their (V,) label codes, and (V, K) what each wrong
+    indicator of a node costs. Raises ValueError for a graph with more than ``LARGEST`` indicators.
     """
 
     exact = True
@@ -75,7 +75,7 @@ class BruteOracle(Oracle):
     def _solve(self, example: _Example, w: FloatArray) -> tuple[FloatArray, float, float]:
         """Plane, loss and bound of one graph."""
         unary, pairwise = self._problem.expand(w)
-        a = example.nodes @ unary.T + example.loss[:, None] * (1.0 - 2.0 * example.truth)
+        a = example.nodes @ unary.T + example.loss * (1.0 - 2.0 * example.truth)
         b = np.einsum("ed,kld->ekl", example.edge_features, pairwise)
         z = np.array(list(product((0.0, 1.0), repeat=a.size))).reshape(-1, *a.shape)
         tail, head = example.edges[:, 0], example.edges[:, 1]
@@ -91,7 +91,7 @@ class BruteOracle(Oracle):
             magnitude += np.abs(potentials).sum()
         best = z[int(np.argmax(values))]
         plane = self._feature_map(example, example.truth) - self._feature_map(example, best)
-        loss = float(example.loss @ np.abs(best - example.truth).sum(axis=1))
+        loss = float((example.loss * np.abs(best - example.truth)).sum())
         value = loss - _core.dot(plane, w)
         terms = a.size + b.size + len(w) + sum(len(c) for c in example.cliques) + 8
         magnitude += loss + _core.dot(np.abs(plane), np.abs(w))

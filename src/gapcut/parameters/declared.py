@@ -27,6 +27,7 @@ NodeLiftChoice: TypeAlias = Literal["auto", "none", "stumps"]
 SignRule: TypeAlias = Literal["auto", "pairwise", "none"]
 Nonnegative: TypeAlias = SignRule | BoolArray | list[Any] | Mapping[str, BoolArray | list[Any]]
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float]
+Costs: TypeAlias = FloatArray | list[Any] | Mapping[Any, Mapping[Any, float]]
 Frozen: TypeAlias = Mapping[str, FloatArray | list[Any]]
 
 # Squares of products of two such numbers neither overflow nor vanish.
@@ -86,6 +87,10 @@ class Parameters:
     class_weight: Multiplies the loss of the nodes of a class.
         A mapping from label to weight; "balanced" is inverse to the classes' node weights. The loss of a graph adds up
         to ``loss_scale`` all the same: it is shifted between the nodes of the graph.
+    costs: What each wrong label costs in place of each true one.
+        A mapping ``{true: {label: cost}}``, or an array (K, K) in the order of ``classes_`` with a row for each true
+        label and zeros on the diagonal. Costs are factors of a node's loss, >= 0; those not named are 1. Which C is the
+        best is judged by accuracy all the same.
     qp: Solver of the cutting plane's working-set program.
         ``dual``: our Newton method. ``dcd``: dual coordinate descent, as the paper has it. ``clarabel``: a general
         solver (extra ``exact``). All end at the same weights; ``benchmarks/qp_solvers.py`` times them.
@@ -141,6 +146,7 @@ class Parameters:
     edge_lift: EdgeLift = "auto"
     nonnegative: Nonnegative = "auto"
     class_weight: ClassWeight | None = None
+    costs: Costs | None = None
     qp: QpSolver = "dual"
     warm_start: bool = False
     n_jobs: int | None = 1

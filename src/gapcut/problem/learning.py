@@ -36,6 +36,8 @@ class LearningProblem:
     loss_scale: float
     lower: FloatArray
     upper: FloatArray
+    largest_costs: float = 0.0
+    """Of all indicators of a node together: K without costs."""
 
     @property
     def n_graphs(self) -> int:
@@ -124,8 +126,8 @@ class LearningProblem:
 
     @property
     def max_loss(self) -> float:
-        """``Delta`` of Theorem B.4: the largest ``Delta_b``, ``rho K / 2`` (0 if no node carries loss)."""
-        return 0.5 * self.loss_scale * self.n_labels
+        """``Delta`` of Theorem B.4: at least the largest ``Delta_b``; ``rho K / 2`` without costs."""
+        return 0.5 * self.loss_scale * self.largest_costs
 
 
 def learning_problem(
@@ -136,6 +138,7 @@ def learning_problem(
     C: float,
     loss_scale: float,
     class_weight: FloatArray | None = None,
+    costs: FloatArray | None = None,
     lower: FloatArray | None = None,
     upper: FloatArray | None = None,
     tuples: Sequence[IntArray] = (),
@@ -143,13 +146,20 @@ def learning_problem(
     """Pack model-ready graphs whose every node is labelled.
 
     ``labels``: one (V,) integer array per graph, in ``[0, n_labels)``. ``class_weight``: (n_labels,) multiplies
-    the loss weight of the nodes of each class. ``tuples``: for each clique group of the graphs the (T, d) label codes
-    that get weights. ``lower``, ``upper``: (full_dim,) box over
+    the loss weight of the nodes of each class, ``costs``: (n_labels, n_labels) that of each indicator, by
+    true label (:func:`gapcut.model.losses.cost_factors`). ``tuples``: for each clique group of the graphs the (T, d)
+    label codes that get weights. ``lower``, ``upper``: (full_dim,) box over
     ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]``; default: unary free, all others
     non-negative.
     """
     core = pack(
-        graphs, labels, n_labels=n_labels, loss_scale=loss_scale, class_weight=class_weight, tuples=tuples
+        graphs,
+        labels,
+        n_labels=n_labels,
+        loss_scale=loss_scale,
+        class_weight=class_weight,
+        costs=costs,
+        tuples=tuples,
     )
     unary = core.n_labels * core.node_dim
     if lower is None:
@@ -157,9 +167,9 @@ def learning_problem(
     if upper is None:
         upper = np.full(core.full_dim, np.inf)
     core.restrict_to(_coordinates_in_use(core, lower, upper))
-    return LearningProblem(
-        core, float(C), float(loss_scale), lower[core.coordinates], upper[core.coordinates]
-    )
+    largest = float(n_labels) if costs is None else float(costs.sum(axis=1).max())
+    box = lower[core.coordinates], upper[core.coordinates]
+    return LearningProblem(core, float(C), float(loss_scale), *box, largest_costs=largest)
 
 
 def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:

@@ -21,11 +21,13 @@ def pack(
     n_labels: int,
     loss_scale: float,
     class_weight: FloatArray | None = None,
+    costs: FloatArray | None = None,
     tuples: Sequence[IntArray] = (),
 ) -> _core.Problem:
     """Stack graphs and their labels; ``tuples``: for each clique group the (T, d) codes that get weights.
 
-    The loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14).
+    The loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14); ``costs``: (K, K) its factors for
+    each indicator, by true label.
     """
     node_offset = np.cumsum([0] + [g.n_nodes for g in graphs], dtype=np.int64)
     edge_offset = np.cumsum([0] + [g.n_edges for g in graphs], dtype=np.int64)
@@ -44,6 +46,7 @@ def pack(
         np.ascontiguousarray(edges[:, 1], dtype=np.int32),
         np.ascontiguousarray(stacked, dtype=np.int32),
         np.concatenate(loss),
+        np.zeros(0) if costs is None else np.ascontiguousarray(costs, dtype=np.float64).ravel(),
         [clique_group(graphs, g, codes, node_offset) for g, codes in enumerate(tuples)],
     )
 
@@ -74,6 +77,18 @@ def loss_weights(
         return np.zeros(len(labels))
     weights = weights / largest  # keeps the sum finite for weights near the largest float
     return np.asarray(0.5 * loss_scale * (weights / weights.sum()))
+
+
+def indicator_losses(
+    node_weights: FloatArray | None,
+    labels: IntArray,
+    loss_scale: float,
+    class_weight: FloatArray | None,
+    costs: FloatArray | None,
+) -> FloatArray:
+    """(V, K), or (V, 1) without ``costs``: what each wrong indicator of a node costs."""
+    weights = loss_weights(node_weights, labels, loss_scale, class_weight)
+    return weights[:, None] if costs is None else np.asarray(weights[:, None] * costs[labels])
 
 
 def row_matrix(features: Sequence[FloatArray | sp.csr_array]) -> _core.RowMatrix:
