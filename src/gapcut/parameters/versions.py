@@ -12,7 +12,13 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             {
                 **{"C": 1.0, "loss_scale": 100.0, "gap": 1e-2, "eps": None},
                 **{"learner": "auto", "oracle": "cut", "inference": "auto", "qp": "dual"},
-                **{"nonnegative": "auto", "class_weight": None, "costs": None, "frozen": None, "probability": False},
+                **{
+                    "nonnegative": "auto",
+                    "class_weight": None,
+                    "costs": None,
+                    "frozen": None,
+                    "probability": False,
+                },
                 **{"incidence": True, "incidence_scale": "auto", "standardize": True, "intercept": True},
                 **{"edge_lift": "auto", "node_lift": "none", "degree_scale": "none"},
                 **{"base": None, "base_features": "edges"},
