@@ -66,7 +66,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         Where C or the base were chosen: accuracies on held-out folds, and the reason in words.
     n_features_in_ : int
         Raw node feature columns.
-    feature_names_in_ : (n_features_in_,) array of str
+    feature_names_in_ : array of str
         Their names, where the training graphs had names (those of a DataFrame, or given).
 
     Examples
