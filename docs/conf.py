@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "min_reported_time": 60,
+    "within_subsection_order": "FileNameSortKey",
 }
 
 

@@ -13,9 +13,10 @@ from matplotlib.patches import Rectangle
 
 from gapcut import Graph, GraphSet, StructuredSVM
 from gapcut.scenes.bridges import Bridge, make_bridge
+from gapcut.scenes.bridges.colours import COLOURS
 
 KINDS = ("abutment", "deck", "column", "pier cap", "girder", "cross beam", "bearing", "railing", "footing")
-COLOURS = dict(zip(KINDS, plt.cm.tab10.colors, strict=False))
+PAINT = {kind: tuple(c / 255 for c in COLOURS[kind]) for kind in KINDS}
 
 
 def boxes(bridge: Bridge) -> np.ndarray:
@@ -67,7 +68,7 @@ for axis, (title, labels) in zip(axes, views, strict=True):
     for i in np.argsort(-box[:, 0, 1]):  # what is in front comes last
         (x, _, z), (width, _, height) = box[i, 0], box[i, 1] - box[i, 0]
         wrong = labels[i] != shown.labels[i]
-        axis.add_patch(Rectangle((x, z), width, height, color=COLOURS[labels[i]], linewidth=0, zorder=1))
+        axis.add_patch(Rectangle((x, z), width, height, color=PAINT[labels[i]], linewidth=0, zorder=1))
         if wrong:
             axis.add_patch(
                 Rectangle((x, z), width, height, fill=False, edgecolor="black", linewidth=1.2, zorder=2)
@@ -76,7 +77,7 @@ for axis, (title, labels) in zip(axes, views, strict=True):
     axis.set_ylim(box[..., 2].min() - 0.5, box[..., 2].max() + 0.5)
     axis.set_axis_off()
 figure.legend(
-    handles=[Rectangle((0, 0), 1, 1, color=c, label=k) for k, c in COLOURS.items()],
+    handles=[Rectangle((0, 0), 1, 1, color=c, label=k) for k, c in PAINT.items()],
     loc="outside lower center",
     ncols=5,
 )
