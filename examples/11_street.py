@@ -62,8 +62,9 @@ def shape(points: np.ndarray, near: int) -> np.ndarray:
 
 def scan(seed: int) -> tuple[Graph, np.ndarray]:
     points, labels = street(seed)
-    height = points[:, 2] + 0.3 * np.random.default_rng(seed + 100).normal(size=len(points))
-    graph = knn_graph(points, 6, node_features=np.column_stack([shape(points, 8), height]), labels=labels)
+    graph = knn_graph(
+        points, 6, node_features=np.column_stack([shape(points, 8), points[:, 2]]), labels=labels
+    )
     step = points[graph.edges[:, 1]] - points[graph.edges[:, 0]]
     upward = np.where(step[:, 2:] < 0, graph.edges[:, ::-1], graph.edges)
     distance = np.linalg.norm(step, axis=1)

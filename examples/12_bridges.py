@@ -3,8 +3,9 @@ Parts of bridges
 ================
 
 Which part of a bridge is a column, a girder, a bearing? A part is known here by its box alone: length, width, height
-and how high it lies, measured with large errors. Boxes that touch are neighbours, and edges lead from the lower to the
-higher part, since a bearing lies on a pier cap and not the other way round. (``gapcut demo`` labels scans of bridges.)
+and how high it lies, measured with large errors; relations are ratios of these sizes and the common box, with errors of
+its own. Boxes that touch are neighbours, and edges lead from the lower to the higher part, since a bearing lies on a
+pier cap and not the other way round. (``gapcut demo`` labels scans of bridges.)
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +36,8 @@ def parts_of(bridge: Bridge) -> Graph:
     top, seen = box[:, 1, 2].max(), np.log(size + 0.05) + 1.0 * rng.normal(size=size.shape)
     nodes = np.column_stack([seen, (middle[:, 2] - top) / 5 + 0.6 * rng.normal(size=len(box))])
     shared = np.minimum(box[u, 1], box[v, 1]) - np.maximum(box[u, 0], box[v, 0])
-    relations = np.column_stack([shared.clip(-0.5, 3), np.log((size[v] + 0.05) / (size[u] + 0.05))])
+    contact = shared.clip(-0.5, 3) + 0.5 * rng.normal(size=shared.shape)
+    relations = np.column_stack([contact, seen[v] - seen[u]])
     return Graph(
         nodes, np.column_stack([u, v]), relations, [part.label for part in bridge.parts], name=bridge.name
     )
