@@ -1,4 +1,9 @@
-"""Train on labelled graphs, label new ones, keep the model: everything in ten lines."""
+"""
+Train, label, keep
+==================
+
+Train on labelled graphs, label new ones, keep the model: everything in ten lines.
+"""
 
 from gapcut import GraphSet, StructuredSVM, datasets
 

@@ -1,7 +1,13 @@
-"""Watch the proof grow: a callback, the history, and a picture of both bounds (needs matplotlib)."""
+"""
+Watch the proof grow
+====================
+
+A callback, the history, and a picture of both bounds.
+"""
+
+import matplotlib.pyplot as plt
 
 from gapcut import StructuredSVM, datasets
-from gapcut.report.figures import convergence_figure, save_figure
 
 
 def watch(record):
@@ -18,5 +24,15 @@ proof = svm.certificate_
 print(f"{proof.problem} problem, {proof.status}: relative gap {proof.relative_gap:.3%}")
 print(f"{proof.oracle_calls} exact oracle calls; gap {proof.gap:.1e}, of it rounding {proof.rounding:.1e}")
 
-save_figure(convergence_figure(svm.history_, "Planted bridges, C = 1"), "convergence.png")
-print("written convergence.png")
+# %%
+# Both ends of the certificate after each pass.
+
+passes = [record.passes for record in svm.history_]
+lower, upper = ([getattr(record, end) for record in svm.history_] for end in ("lower", "upper"))
+plt.fill_between(passes, lower, upper, color="#0072b2", alpha=0.15)
+plt.plot(passes, upper, "o-", color="#d55e00", label="this model's objective, at most")
+plt.plot(passes, lower, "o-", color="#0072b2", label="any model's objective, at least")
+plt.xlabel("passes over the graphs")
+plt.legend()
+plt.title(f"proven: within {proof.relative_gap:.2%} of the global optimum")
+plt.show()

@@ -1,5 +1,11 @@
-"""Choose C by cross-validation over graphs, with scikit-learn."""
+"""
+Choose C with scikit-learn
+==========================
 
+Cross-validation over graphs, with ``GridSearchCV``.
+"""
+
+import matplotlib.pyplot as plt
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from gapcut import StructuredSVM, datasets
@@ -16,3 +22,14 @@ print(f"best C {best.C:g}: test accuracy {best.score(test):.3f}, proven gap {gap
 
 scores = cross_val_score(StructuredSVM(C=best.C, incidence=False), train, cv=4)
 print(f"the same without incidence features: {scores.mean():.3f} over 4 folds")
+
+# %%
+# Accuracy on the folds held out, and its spread over them.
+
+results = search.cv_results_
+mean, spread = results["mean_test_score"], results["std_test_score"]
+plt.errorbar(results["param_C"].astype(float), mean, spread, fmt="o-", capsize=3)
+plt.xscale("log")
+plt.xlabel("C")
+plt.ylabel("accuracy on held-out graphs")
+plt.show()

@@ -1,4 +1,8 @@
-"""Terms over three nodes, on data where no pairwise model can tell the classes apart.
+"""
+Terms over three nodes
+======================
+
+Data where no pairwise model can tell the classes apart.
 
 Supports are of four kinds; between any two of them stands a member, whose kind depends on the pair: a column between a
 pair of equal supports, a strut between abutment and pier, and so on (a Latin square, the Klein group). The member

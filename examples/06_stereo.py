@@ -1,7 +1,13 @@
-"""Depth from two images: a truncated linear energy on a grid, solved with a proven bound, and a picture of it."""
+"""
+Depth from two images
+=====================
+
+A truncated linear energy on a grid, solved with a proven bound.
+"""
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from gapcut import Energy, solve
@@ -36,19 +42,18 @@ print(f"{found.bound:.3f} <= minimum <= {found.energy:.3f}, {found.status}")
 for name, labels in (("each pixel alone", alone), ("with neighbours", depth)):
     print(f"{name:16} {(np.abs(labels - truth) <= 1).mean():.1%} of the pixels right to one step")
 
-if len(sys.argv) > 1:  # a file to draw to; needs matplotlib
-    import matplotlib
+# %%
+# The picture; a file named on the command line gets it as well.
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 4, figsize=(12, 2.6), layout="constrained")
-    titles = ("left image", "each pixel alone", "with neighbours", "truth")
-    for axis, title, picture in zip(axes, titles, (left_image, alone, depth, truth), strict=True):
-        scale = {} if title == "left image" else {"vmin": 0, "vmax": DISPARITIES - 1}
-        axis.imshow(
-            picture, cmap="gray" if title == "left image" else "viridis", interpolation="nearest", **scale
-        )
-        axis.set_title(title)
-        axis.set_axis_off()
+figure, axes = plt.subplots(1, 4, figsize=(12, 2.6), layout="constrained")
+titles = ("left image", "each pixel alone", "with neighbours", "truth")
+for axis, title, picture in zip(axes, titles, (left_image, alone, depth, truth), strict=True):
+    scale = {} if title == "left image" else {"vmin": 0, "vmax": DISPARITIES - 1}
+    axis.imshow(
+        picture, cmap="gray" if title == "left image" else "viridis", interpolation="nearest", **scale
+    )
+    axis.set_title(title)
+    axis.set_axis_off()
+if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=80)
+plt.show()

@@ -21,10 +21,10 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     It learns weights ``w`` of the score ``sum_u w^{y_u} . phi(u) + sum_{(u,v)} w^{y_u y_v} . phi(u,v)`` by
     minimising::
 
-        1/2 |w|^2 + C/n sum_i max_z [loss(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]      pairwise weights >=
-        0
+        1/2 |w|^2 + C/n sum_i max_z [loss(y_i, z) - w'(Psi(x_i, y_i) - Psi(x_i, z))]
 
-    (and of cliques, ``sum_c w^{y_c} . phi(c)``, where graphs have them; clique weights are >= 0 as well), where ``z``
+    over pairwise weights >= 0 (and cliques, ``sum_c w^{y_c} . phi(c)``, where graphs have them; clique weights are >= 0
+    as well), where ``z``
     runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut per graph (the problem
     is called "relaxed binary" in the certificate).
 
@@ -66,7 +66,7 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
         Where C or the base were chosen: accuracies on held-out folds, and the reason in words.
     n_features_in_ : int
         Raw node feature columns.
-    feature_names_in_ : (n_features_in_,) array of str
+    feature_names_in_ : array of str
         Their names, where the training graphs had names (those of a DataFrame, or given).
 
     Examples

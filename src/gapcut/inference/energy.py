@@ -35,19 +35,21 @@ LARGEST_SUM = 1e307
 class Energy(StoredTerms):
     """``U(y) = sum_u unaries[u][y_u] + sum_{e=(u,v)} tables[e][y_u, y_v] + sum_c table_c[y_c]``, to be minimised.
 
-    Parameters
-    ----------
-    unaries : (V, K) array, or a list of V 1-D arrays whose lengths are the label counts (they may differ).
-    edges : (E, 2) integers. Edges may repeat, in either direction: their tables add up. No self loops.
-    tables : (E, K, K) array, a list of E 2-D arrays (label count of the first node x label count of the
-        second), or one (K, K) array that all edges share. An array that stands in the list many times is stored
-        once. May be None where there are no edges.
-    cliques : pairs (nodes, table): the table has one axis per node, as long as the node's label count. Any
-        number of nodes, each at most once. Those over one node are added to its unary, those over two become
-        further edges, after the given ones.
-
     Entries are finite, or +inf for what is forbidden. Everything is float64; contiguous float64 arrays are not copied,
     so do not change them while the energy is in use. ``ValueError`` names the node or edge of a bad entry.
+
+    Parameters
+    ----------
+    unaries : (V, K) array, or list of V 1-D arrays
+        The lengths of the 1-D arrays are the label counts, which may differ.
+    edges : (E, 2) integers
+        Edges may repeat, in either direction: their tables add up. No self loops.
+    tables : (E, K, K) array, list of E 2-D arrays, or one (K, K) array that all edges share
+        A 2-D array is label count of the first node x label count of the second. One that stands in the list many times
+        is stored once. May be None where there are no edges.
+    cliques : pairs (nodes, table)
+        The table has one axis per node, as long as the node's label count. Any number of nodes, each at most once.
+        Those over one node are added to its unary, those over two become further edges, after the given ones.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from gapcut.report.model import draw_model
 from gapcut.report.page import PageFigure, PageTable, write_page
 from gapcut.report.scene_view import SceneView
 from gapcut.scenes.bridges import CLASSES, bridge_specs, make_bridge
-from gapcut.scenes.bridges.colours import COLOURS
+from gapcut.scenes.bridges.colours import hex_colours
 from gapcut.scenes.experiment import (
     BridgeScan,
     FoldResult,
@@ -93,7 +93,7 @@ def _pictures(
 
 def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView]:
     """Truth, prediction and parts of the first test bridges."""
-    colours = {k: "#" + "".join(f"{c:02x}" for c in COLOURS[name]) for k, name in enumerate(CLASSES)}
+    names = dict(enumerate(CLASSES))
     scenes = []
     for number, solution in list(zip(result.test, result.solutions, strict=True))[:_SHOWN]:
         scan, truth = bridges[number].scan, bridges[number].labels
@@ -101,5 +101,5 @@ def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView
         node = scan.segment[solid]
         guess = np.array([CLASSES.index(str(label)) for label in solution.labels])
         layers = {"truth": truth[node], "prediction": guess[node], "segments": node}
-        scenes.append(SceneView(scan.name, scan.xyz[solid], layers, dict(enumerate(CLASSES)), colours))
+        scenes.append(SceneView(scan.name, scan.xyz[solid], layers, names, hex_colours(names)))
     return scenes

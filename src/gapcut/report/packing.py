@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from gapcut.report.scene_view import SEGMENTS, SceneView
+from gapcut.report.scene_view import CONFIDENCE, SEGMENTS, SceneView
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 MOST_POINTS = 500_000
@@ -62,9 +62,7 @@ def pack_scene(scene: SceneView, labels: Sequence[int], most: int) -> PackedScen
     ]
     codes = np.array(labels, dtype=np.int64)
     for key, values in scene.layers.items():
-        parts.append(
-            _segment_codes(values[chosen]) if key == SEGMENTS else _label_codes(values[chosen], codes)
-        )
+        parts.append(_layer_codes(key, values[chosen], codes))
     packed = gzip.compress(b"".join(part.tobytes() for part in parts), compresslevel=6, mtime=0)
     segments = scene.layers.get(SEGMENTS)
     meta = {
@@ -90,6 +88,14 @@ def _along_curve(steps: AnyArray) -> IntArray:
                 3 * bit + axis
             )
     return np.asarray(np.argsort(key, kind="stable"))
+
+
+def _layer_codes(key: str, values: IntArray, labels: IntArray) -> AnyArray:
+    if key == SEGMENTS:
+        return _segment_codes(values)
+    if key == CONFIDENCE:  # per cent as they are
+        return np.where(values >= 0, values, _NONE).astype(np.uint8)
+    return _label_codes(values, labels)
 
 
 def _label_codes(values: IntArray, labels: IntArray) -> AnyArray:

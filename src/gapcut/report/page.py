@@ -18,7 +18,7 @@ from gapcut.report.scene_view import SceneView, shown_labels
 SCENE_POINTS, PAGE_POINTS = MOST_POINTS, 1_200_000
 """Default limits: points of one scene and of a page, which keep a page under 15 MB."""
 
-_SCRIPTS = ("camera.js", "renderer.js", "scene.js", "page.js")
+_SCRIPTS = ("camera.js", "renderer.js", "scene.js", "pick.js", "page.js")
 
 
 def write_page(

@@ -17,6 +17,7 @@ from gapcut.report.model import draw_model
 from gapcut.report.page import PageTable, write_page
 from gapcut.report.picture import scene_figure
 from gapcut.report.scene_view import SceneView, shown_labels
+from gapcut.scenes.bridges.colours import hex_colours
 from gapcut.scenes.clouds import PointCloud
 from gapcut.typing import AnyArray, IntArray
 
@@ -47,8 +48,10 @@ class RunScene:
     def view(self) -> SceneView:
         """What a page shows of it."""
         given = {"truth": self.truth, "prediction": self.cloud.labels, "segments": self.cloud.segments}
+        given |= {"confidence": self.cloud.extra.get("confidence")}
         layers = {name: values for name, values in given.items() if values is not None}
-        return SceneView(self.cloud.name or "scene", self.cloud.xyz, layers, self.cloud.label_names)
+        names = self.cloud.label_names
+        return SceneView(self.cloud.name or "scene", self.cloud.xyz, layers, names, hex_colours(names))
 
 
 def read_summary(path: Path) -> dict[str, Any]:

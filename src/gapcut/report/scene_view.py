@@ -19,7 +19,7 @@ PALETTE = (
 )
 """Colours that colour-blind readers tell apart, the safest first; after 15 labels they come again, darker."""
 
-SEGMENTS = "segments"
+SEGMENTS, CONFIDENCE = "segments", "confidence"
 _DERIVED = ("errors", "height")
 _MOST_LABELS = 250
 
@@ -31,7 +31,8 @@ class SceneView:
     - ``name`` what the switch says;
     - ``xyz`` (N, 3) metres, finite;
     - ``layers`` name -> (N,) integers, -1 for none. ``truth`` and ``prediction`` together also give the layer
-      ``errors``; ``segments`` is coloured at random; ``height`` is always there;
+      ``errors``; ``segments`` is coloured at random; ``height`` is always there. ``confidence`` (N,) holds
+      shares from 0 to 1, NaN for none, which are kept as whole per cent;
     - ``label_names`` label -> name; a label without one is shown by its number;
     - ``colours`` label -> ``#rrggbb`` instead of the palette.
 
@@ -40,7 +41,7 @@ class SceneView:
 
     name: str
     xyz: FloatArray
-    layers: Mapping[str, IntArray] = field(default_factory=dict)
+    layers: Mapping[str, Any] = field(default_factory=dict)
     label_names: Mapping[int, str] = field(default_factory=dict)
     colours: Mapping[int, str] = field(default_factory=dict)
 
@@ -64,11 +65,15 @@ class SceneView:
             raise ValueError(
                 f"scene {self.name!r}: the page makes a layer {key!r} itself, choose another name"
             )
+        if key == CONFIDENCE and numbers.dtype.kind == "f":
+            numbers = np.rint(100 * np.where(np.isfinite(numbers), np.clip(numbers, 0, 1), -0.01)).astype(int)
         if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
             raise ValueError(
                 f"scene {self.name!r}: layer {key!r} has shape {numbers.shape} of {numbers.dtype}, "
                 f"but must hold one integer for each of {n:,} points"
             )
+        if key == CONFIDENCE and numbers.max() > 100:
+            raise ValueError(f"scene {self.name!r}: a confidence of {numbers.max()} per cent")
         return np.asarray(numbers.astype(np.int64))
 
     @property
@@ -92,7 +97,7 @@ def shown_labels(scenes: Sequence[SceneView]) -> list[tuple[int, str, str]]:
     colours: dict[int, str] = {}
     for scene in scenes:
         for key, values in scene.layers.items():
-            if key != SEGMENTS:
+            if key not in (SEGMENTS, CONFIDENCE):
                 present |= {int(label) for label in np.unique(values) if label >= 0}
         for label, name in scene.label_names.items():
             if names.setdefault(label, name) != name:

@@ -40,7 +40,7 @@ function look(pitch, turn = 0) {
 const fit = () => look(0.42, -0.45);
 
 function hiddenOf(scene) {
-  const kind = state.layer === "errors" || state.layer === "segments" ? state.layer : "labels";
+  const kind = ["errors", "segments", "confidence"].includes(state.layer) ? state.layer : "labels";
   if (!scene.hidden.has(kind)) scene.hidden.set(kind, new Set());
   return scene.hidden.get(kind);
 }
@@ -60,7 +60,8 @@ function showLayer(layer) {
 
 function applyHidden(scene) {
   const hidden = hiddenOf(scene);
-  renderer.setPalette(paletteOf(scene, state.layer, page, state.layer === "height" ? new Set() : hidden));
+  state.palette = paletteOf(scene, state.layer, page, state.layer === "height" ? new Set() : hidden);
+  renderer.setPalette(state.palette);
   for (const button of byId("legend").querySelectorAll("button")) button.setAttribute("aria-pressed", String(!hidden.has(+button.dataset.code)));
   redraw();
 }
@@ -96,9 +97,30 @@ function drawLegend(scene) {
     ends.append(make("span", `${scene.meta.heights[0].toFixed(1)} m`), make("span", `${scene.meta.heights[1].toFixed(1)} m`));
     list.append(ramp, ends);
   }
+  if (state.layer === "confidence") list.append(...confidenceControls(scene));
   if (state.layer === "segments") list.append(make("li", `${scene.meta.segments.toLocaleString("en")} segments, random colours`));
   const shown = scene.meta.points.toLocaleString("en"), all = scene.meta.of.toLocaleString("en");
   byId("count").textContent = shown === all ? `${all} points` : `${shown} of ${all} points are shown`;
+}
+
+/* The colours of confidence, and a slider that leaves only the points at most so sure: where is the model in doubt? */
+function confidenceControls(scene) {
+  const ramp = make("li", "", { class: "ramp" }), ends = make("li", "", { class: "ends" }), item = make("li");
+  ramp.style.background = `linear-gradient(90deg, ${[0, 50, 100].map((code) => `rgb(${confidenceColour(code)})`)})`;
+  ends.append(make("span", "0 %"), make("span", "100 %"));
+  const hidden = hiddenOf(scene), most = 100 - [...hidden].filter((code) => code <= 100).length;
+  const filter = make("label", "", { class: "filter" }), said = make("span", `Show points at most ${most} % sure`);
+  const slider = make("input", "", { id: "most-sure", type: "range", min: 0, max: 100, value: most });
+  slider.addEventListener("input", () => {
+    said.textContent = `Show points at most ${slider.value} % sure`;
+    hidden.clear();
+    for (let code = +slider.value + 1; code <= 100; code++) hidden.add(code);
+    if (+slider.value < 100) hidden.add(NONE);
+    applyHidden(scene);
+  });
+  filter.append(said, slider);
+  item.append(filter);
+  return [ramp, ends, item];
 }
 
 function toggle(scene, code, alone) {
@@ -159,6 +181,7 @@ function listenToPointers(canvas) {
     held.set(event.pointerId, event);
   });
   for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => held.delete(event.pointerId));
+  listenForPicks(canvas);
   canvas.addEventListener("pointermove", (event) => {
     const before = held.get(event.pointerId);
     if (!before) return;

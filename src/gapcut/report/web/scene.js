@@ -54,7 +54,7 @@ function entriesOf(scene, layer, page) {
   if (layer === "errors") return [{ code: 0, name: "right", colour: "#b9c0c9" }, { code: 1, name: "wrong", colour: "#d5301a" },
     { code: NONE, name: "no label", colour: "#e3e0cf" }];
   if (layer === "height") return [];
-  if (layer === "segments") return [];
+  if (layer === "segments" || layer === "confidence") return [];
   return [...page.labels.map((l, code) => ({ code, ...l })), { code: NONE, name: "no label", colour: "#c3c7cd" }];
 }
 
@@ -65,8 +65,16 @@ function paletteOf(scene, layer, page, hidden) {
   const bytes = new Uint8Array(1024).fill(255);
   const put = (code, rgb) => bytes.set([...rgb, hidden.has(code) ? 0 : 255], 4 * code);
   if (layer === "segments") for (let k = 0; k < 256; k++) put(k, segmentColour(k));
+  if (layer === "confidence") for (let k = 0; k < 256; k++) put(k, confidenceColour(k));
   for (const { code, colour } of entriesOf(scene, layer, page)) put(code, hexBytes(colour));
   return bytes;
+}
+
+/* Of a percentage: from vermilion (in doubt) over grey to blue (sure), which colour-blind readers tell apart. */
+function confidenceColour(code) {
+  if (code > 100) return [195, 199, 205];
+  const t = code / 100, [from, to] = t < 0.5 ? [[213, 94, 0], [200, 200, 200]] : [[200, 200, 200], [0, 114, 178]];
+  return from.map((a, k) => Math.round(a + (to[k] - a) * (t < 0.5 ? 2 * t : 2 * t - 1)));
 }
 
 /* Colours far apart for neighbouring codes: hue by the golden ratio, three lightnesses. */

@@ -6,6 +6,8 @@ Machado et al. 2009).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 COLOURS: dict[str, tuple[int, int, int]] = {
     "abutment": (102, 51, 34),
     "deck": (126, 132, 142),
@@ -21,3 +23,10 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "terrain": (165, 180, 135),
 }
 """Colour of every class and of the terrain, 0..255."""
+
+
+def hex_colours(names: Mapping[int, str]) -> dict[int, str]:
+    """``#rrggbb`` of each label, so that a deck looks alike everywhere; empty unless all names are those of bridges."""
+    if not all(name in COLOURS for name in names.values()):
+        return {}
+    return {label: "#" + "".join(f"{c:02x}" for c in COLOURS[name]) for label, name in names.items()}
