@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gapcut.engines import Deadline
-from gapcut.inference import METHODS, Energy, solve
+from gapcut.inference import METHODS, Energy, read_energy, solve
 from gapcut.inference.methods.exact import has_toulbar2, last_printed, toulbar2
 from gapcut.inference.methods.parts import Known
 from own_time import OwnTime, kept_waiting
@@ -113,6 +114,24 @@ def no_worse(energy: Energy, value: float, other: float, limit: float) -> bool:
         if kept_waiting() - waited > 0.1 * limit:
             return True
     return value <= other + slack
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forests_and_elimination_get_over_forbidden_pairs(seed: int) -> None:
+    """From a labeling of which most is forbidden to one that is allowed, near the minimum (5 % of the way up to
+    the sum of all nodes' largest entries)."""
+    energy = colouring(seed, 40)
+    start = np.zeros(energy.n_nodes, dtype=np.int64)
+    assert energy.energy(start) == INF
+    found, least = solve(energy, "trees", start=start, effort=2.0), solve(energy, "ilp").energy
+    assert found.energy <= least + 0.05 * (energy.unaries().reshape(-1, 3).max(axis=1).sum() - least)
+
+
+def test_the_published_spin_glass(shared: Path) -> None:
+    """In two seconds better than the integer program in 24, which ends at -3630.15."""
+    energy = read_energy(shared / "cases" / "inference" / "spin_glass_24.cfn")
+    found = solve(energy, time_limit=2.0)
+    assert found.bound <= found.energy == energy.energy(found.labels) <= -3630.15
 
 
 @pytest.mark.parametrize("limit", [math.inf, 1e12, 1e300])

@@ -36,10 +36,7 @@ def check_all(seed: int, count: int) -> None:
     for i in range(count):
         energy = tiny_energy(rng, list(KINDS)[i % len(KINDS)])
         best = minimum(energy)
-        found = integer_program(energy, start(energy), FOREVER)[
-            0
-        ]  # alone it may leave a gap, which solve closes
-        assert found.bound <= best <= energy.energy(found.labels)
+        agree(integer_program(energy, start(energy), FOREVER)[0], energy, best)
         for method in ("auto", "brute", "ilp"):
             agree(solve(energy, method), energy, best)
         for method in ("bp", "icm", "lp", "trws"):
@@ -136,6 +133,18 @@ def test_integers_never_exceed_the_energy() -> None:
                 assert cost < costs.top
                 assert terms.offset + cost / costs.scale <= value + 1e-15 * abs(value)
                 assert terms.offset + cost / costs.scale >= value - 1e-9
+
+
+def test_the_known_labeling_stays_allowed() -> None:
+    """However its energy was rounded: else an integer program without any other labeling proves nothing."""
+    rng = np.random.default_rng(8)
+    for _ in range(500):
+        energy = Energy(rng.normal(size=(4, 2)))
+        labels = np.eye(4, dtype=np.int64)[0]
+        labels ^= np.argmin(energy.unaries().reshape(4, 2), axis=1)
+        terms = shifted(energy, energy.energy(labels))
+        assert terms is not None
+        assert (terms.entries[terms.at[:-1] + labels] < INF).all()
 
 
 def test_reported_cases(shared: Path) -> None:

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "gapcut/infer/reduce.hpp"
+#include "elimination.hpp"
 
 namespace gapcut::infer {
 namespace {
@@ -15,23 +15,27 @@ constexpr double kEntriesOfWhole = 1 << 22;   // forests of the whole graph are 
 constexpr int kWholeInVain = 6;               // until so many in a row do not help
 constexpr std::int64_t kLargestWindow = 200;  // nodes
 constexpr int kForestsOfWindow = 4;
+constexpr std::int64_t kLargestBlock = 400;                     // nodes of a window for elimination
+constexpr std::int64_t kSmallestTable = 3, kLargestTable = 13;  // binary logarithm of a table's entries
+constexpr std::int64_t kKicks = 3;
 constexpr std::int64_t kFirstCycle = 100;
-constexpr double kHighestTemperature = 0.2;  // of the mean range of the tables
+// The penalty was chosen on two colourings with one run of two seconds each; runs vary more than its neighbours differ.
+constexpr double kHighestTemperature = 0.2, kLowestPenalty = 2.0;  // of links_.scale()
+constexpr double kHardPart = 0.1;                                  // of a cycle, with the full penalty
 
 class Search {
   public:
     Search(const EnergyView& energy, std::vector<std::int32_t>&& labels, const TreeSearchSettings& settings,
            const StopTest& stop)
         : energy_(energy), reduced_(energy), settings_(settings), stop_(stop), random_(settings.seed),
-          labels_(std::move(labels)) {
-        link();
+          labels_(std::move(labels)), links_(reduced_), elimination_(links_) {
         const auto n = static_cast<std::size_t>(energy.n_nodes());
         parent_.assign(n, kOutside), inside_.assign(n, 0), place_.assign(n, 0), window_of_.assign(n, 0);
     }
 
     TreeSearchResult run() {
         TreeSearchResult out;
-        if (!reduced_.core().empty()) {
+        if (!links_.nodes().empty()) {
             whole();
             windows(out);
         }
@@ -43,55 +47,6 @@ class Search {
 
   private:
     static constexpr std::int64_t kOutside = -2, kRoot = -1;
-
-    // A pair at a node.
-    struct Link {
-        std::int32_t other;
-        std::int64_t pair;
-    };
-
-    // What is forbidden costs more than all that is allowed can, so that labelings with less of it are better.
-    void link() {
-        const auto n = static_cast<std::size_t>(energy_.n_nodes());
-        link_at_.assign(n + 1, 0);
-        double total = 0.0;
-        const auto& pairs = reduced_.pairs();
-        for (std::size_t p = 0; p < pairs.size(); ++p)
-            if (reduced_.alive(static_cast<std::int64_t>(p)))
-                ++link_at_[pairs[p].low + 1], ++link_at_[pairs[p].high + 1];
-        std::partial_sum(link_at_.begin(), link_at_.end(), link_at_.begin());
-        links_.resize(static_cast<std::size_t>(link_at_.back()));
-        std::vector<std::int64_t> next(link_at_.begin(), link_at_.end() - 1);
-        for (std::size_t p = 0; p < pairs.size(); ++p) {
-            if (!reduced_.alive(static_cast<std::int64_t>(p))) continue;
-            links_[next[pairs[p].low]++] = {pairs[p].high, static_cast<std::int64_t>(p)};
-            links_[next[pairs[p].high]++] = {pairs[p].low, static_cast<std::int64_t>(p)};
-            const std::int32_t rows = reduced_.n_labels(pairs[p].low), columns = reduced_.n_labels(pairs[p].high);
-            entries_ += static_cast<double>(rows) * columns;
-            double most = 0.0, least = kInfinity;
-            for (std::int32_t k = 0; k < rows; ++k)
-                for (std::int32_t l = 0; l < columns; ++l)
-                    if (const double x = pairs[p].at(true, k, l); x < kInfinity)
-                        most = std::max(most, std::abs(x)), least = std::min(least, x);
-            total += most;
-            if (least < kInfinity) scale_ += std::min(most - least, 2.0 * most) / static_cast<double>(pairs.size());
-        }
-        for (const std::int32_t u : reduced_.core()) {
-            double most = 0.0;
-            for (std::int32_t k = 0; k < reduced_.n_labels(u); ++k)
-                if (const double x = reduced_.unary_of(u)[k]; x < kInfinity) most = std::max(most, std::abs(x));
-            total += most;
-        }
-        forbidden_ = 2.0 * total + 1.0;
-    }
-
-    double unary(std::int32_t u, std::int32_t k) const { return std::min(reduced_.unary_of(u)[k], forbidden_); }
-
-    // Entry of the pair at u's label k and the other's label l.
-    double entry(const Link& link, std::int32_t u, std::int32_t k, std::int32_t l) const {
-        const Pair& p = reduced_.pairs()[static_cast<std::size_t>(link.pair)];
-        return std::min(p.at(p.low == u, k, l), forbidden_);
-    }
 
     std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
 
@@ -120,10 +75,10 @@ class Search {
                 if (parent_[u] != kOutside || place_[u] > 1) continue;
                 parent_[u] = from;
                 forest_.push_back(u);
-                for (std::int64_t i = link_at_[u]; i < link_at_[u + 1]; ++i) {
-                    const std::int32_t v = links_[i].other;
+                for (const Link& link : links_.of(u)) {
+                    const std::int32_t v = link.other;
                     if (!inside_[v] || parent_[v] != kOutside) continue;
-                    if (++place_[v] == 1) front_.push_back({v, links_[i].pair});
+                    if (++place_[v] == 1) front_.push_back({v, link.pair});
                 }
             }
         }
@@ -138,7 +93,7 @@ class Search {
         for (std::size_t i = 0; i < forest_.size(); ++i) {
             place_[forest_[i]] = static_cast<std::int32_t>(i);
             cost_at_[i] = size;
-            size += reduced_.n_labels(forest_[i]);
+            size += links_.n_labels(forest_[i]);
         }
         costs_.resize(static_cast<std::size_t>(size));
         for (const std::int32_t u : forest_) condition(u);
@@ -150,31 +105,27 @@ class Search {
     // costs = unary and all neighbours that keep their labels.
     void condition(std::int32_t u) {
         double* cost = costs_.data() + cost_at_[place_[u]];
-        const std::int32_t n = reduced_.n_labels(u);
-        for (std::int32_t k = 0; k < n; ++k) cost[k] = unary(u, k);
+        const std::int32_t n = links_.n_labels(u);
+        for (std::int32_t k = 0; k < n; ++k) cost[k] = links_.unary(u, k);
         read_ += n;  // also where no pair is left: the search must end
-        for (std::int64_t i = link_at_[u]; i < link_at_[u + 1]; ++i) {
-            const Link& link = links_[i];
+        for (const Link& link : links_.of(u)) {
             if (parent_[link.other] != kOutside) continue;
-            for (std::int32_t k = 0; k < n; ++k) cost[k] += entry(link, u, k, labels_[link.other]);
+            for (std::int32_t k = 0; k < n; ++k) cost[k] += links_.entry(link, u, k, labels_[link.other]);
             read_ += n;
         }
     }
 
-    std::int32_t parent_of(std::int32_t u) const {
-        const Pair& p = reduced_.pairs()[static_cast<std::size_t>(parent_[u])];
-        return p.low == u ? p.high : p.low;
-    }
+    std::int32_t parent_of(std::int32_t u) const { return links_.other_end(parent_[u], u); }
 
     void send(std::int32_t u) {
         if (parent_[u] < 0) return;
-        const std::int32_t v = parent_of(u), rows = reduced_.n_labels(u), columns = reduced_.n_labels(v);
+        const std::int32_t v = parent_of(u), rows = links_.n_labels(u), columns = links_.n_labels(v);
         const Link link{v, parent_[u]};
         const double* own = costs_.data() + cost_at_[place_[u]];
         double* other = costs_.data() + cost_at_[place_[v]];
         for (std::int32_t l = 0; l < columns; ++l) {
             double best = kInfinity;
-            for (std::int32_t k = 0; k < rows; ++k) best = std::min(best, own[k] + entry(link, u, k, l));
+            for (std::int32_t k = 0; k < rows; ++k) best = std::min(best, own[k] + links_.entry(link, u, k, l));
             other[l] += best;
         }
         read_ += static_cast<double>(rows) * columns;
@@ -183,9 +134,9 @@ class Search {
     // Ties go to a random label, so that plateaus are left.
     void choose(std::int32_t u) {
         const double* own = costs_.data() + cost_at_[place_[u]];
-        const std::int32_t n = reduced_.n_labels(u);
+        const std::int32_t n = links_.n_labels(u);
         const auto cost = [&](std::int32_t k) {
-            return parent_[u] < 0 ? own[k] : own[k] + entry({0, parent_[u]}, u, k, labels_[parent_of(u)]);
+            return parent_[u] < 0 ? own[k] : own[k] + links_.entry({0, parent_[u]}, u, k, labels_[parent_of(u)]);
         };
         std::int32_t k = static_cast<std::int32_t>(below(n)), best = k;
         double least = cost(k);
@@ -200,41 +151,38 @@ class Search {
     double energy_of(const std::vector<std::int32_t>& nodes) {
         double sum = 0.0;
         for (const std::int32_t u : nodes) {
-            sum += unary(u, labels_[u]);
-            for (std::int64_t i = link_at_[u]; i < link_at_[u + 1]; ++i) {
-                const Link& link = links_[i];
+            sum += links_.unary(u, labels_[u]);
+            for (const Link& link : links_.of(u)) {
                 if (window_of_[link.other] && link.other < u) continue;
-                sum += entry(link, u, labels_[u], labels_[link.other]);
+                sum += links_.entry(link, u, labels_[u], labels_[link.other]);
             }
-            read_ += static_cast<double>(link_at_[u + 1] - link_at_[u]);
+            read_ += static_cast<double>(links_.of(u).size());
         }
         return sum;
     }
 
     void whole() {
-        if (entries_ > kEntriesOfWhole) return;
-        const std::vector<std::int32_t>& core = reduced_.core();
-        for (const std::int32_t u : core) window_of_[u] = 1;
-        double now = energy_of(core);
+        if (links_.entries() > kEntriesOfWhole) return;
+        double now = whole_energy();
         for (int in_vain = 0; in_vain < kWholeInVain && !stops();) {
-            optimise(core);
-            const double after = energy_of(core);
+            optimise(links_.nodes());
+            const double after = whole_energy();
             in_vain = after < now ? 0 : in_vain + 1;
             now = after;
         }
-        for (const std::int32_t u : core) window_of_[u] = 0;
     }
 
     // A random node and those nearest to it, in the order in which they are reached.
     void choose_window(std::int64_t size) {
-        const auto& core = reduced_.core();
+        const auto& core = links_.nodes();
         window_.assign(1, core[static_cast<std::size_t>(below(std::ssize(core)))]);
         window_of_[window_[0]] = 1;
         for (std::size_t i = 0; i < window_.size() && std::ssize(window_) < size; ++i) {
-            const std::int64_t first = link_at_[window_[i]], degree = link_at_[window_[i] + 1] - first;
+            const auto near = links_.of(window_[i]);
+            const std::int64_t degree = std::ssize(near);
             const std::int64_t begin = degree > 0 ? below(degree) : 0;
             for (std::int64_t d = 0; d < degree && std::ssize(window_) < size; ++d) {
-                const std::int32_t v = links_[first + (begin + d) % degree].other;
+                const std::int32_t v = near[static_cast<std::size_t>((begin + d) % degree)].other;
                 if (window_of_[v]) continue;
                 window_of_[v] = 1;
                 window_.push_back(v);
@@ -244,39 +192,48 @@ class Search {
     }
 
     // Cycles of growing length. The first only goes down; the others also go up, less and less, from the best labeling
-    // so far (simulated annealing over windows), and count if they end lower.
+    // so far (simulated annealing over windows), and count if they end lower. In these, what is forbidden costs little
+    // at first (strategic oscillation, Glover 1977), and more than all else at the end.
     void windows(TreeSearchResult& out) {
-        const auto n = std::ssize(reduced_.core());
-        double best = 0.0, now = 0.0;  // relative to the energy at the beginning
+        double best = whole_energy();
         std::vector<std::int32_t> best_labels = labels_;
-        std::int64_t length = kFirstCycle + n / kLargestWindow;
+        std::int64_t length = kFirstCycle + std::ssize(links_.nodes()) / kLargestWindow;
         for (int cycle = 0; !stops(); ++cycle) {
-            const double highest = cycle == 0 ? 0.0 : kHighestTemperature * scale_ * (1.0 - cycle % 3 / 4.0);
+            const double high = links_.scale() * (1.0 - cycle % 3 / 4.0),
+                         highest = cycle == 0 ? 0.0 : kHighestTemperature * high;
             for (std::int64_t i = 0; i < length && !stops(); ++i) {
-                now += window(highest * (1.0 - static_cast<double>(i) / static_cast<double>(length)), out);
-                if (stopped_ || read_ >= settings_.most_entries) break;
+                const double left = 1.0 - static_cast<double>(i) / static_cast<double>(length);
+                cycle > 0 && left > kHardPart ? links_.soften(kLowestPenalty * high / left) : links_.harden();
+                window(highest * left, out);
             }
-            if (now < best) {
+            links_.harden();
+            if (const double now = whole_energy(); now < best) {
                 best = now;
                 best_labels = labels_;
             } else {
                 labels_ = best_labels;
-                now = best;
             }
             length += length / 2;
         }
     }
 
-    // Random labels in the middle of a window, then forests; returns the change of the energy, 0 if it was taken back.
+    double whole_energy() {
+        for (const std::int32_t u : links_.nodes()) window_of_[u] = 1;
+        const double sum = energy_of(links_.nodes());
+        for (const std::int32_t u : links_.nodes()) window_of_[u] = 0;
+        return sum;
+    }
+
+    // A window with some labels changed at random and then the best for most of its nodes; returns the change of the
+    // energy, 0 if it was taken back. Where something is forbidden, forests move little, and elimination, which is
+    // slower, gets as much work as they.
     double window(double temperature, TreeSearchResult& out) {
-        choose_window(1 + below(std::min<std::int64_t>(kLargestWindow, std::ssize(reduced_.core()))));
+        const bool by_forests = !links_.forbids() || read_ - eliminated_ <= eliminated_;
+        choose_window(1 + below(std::min(by_forests ? kLargestWindow : kLargestBlock, std::ssize(links_.nodes()))));
         const double before = energy_of(window_);
         kept_.clear();
         for (const std::int32_t u : window_) kept_.push_back(labels_[u]);
-        const std::int64_t kicked = std::min(below(std::ssize(window_) / 2 + 2), std::ssize(window_));
-        for (std::int64_t i = 0; i < kicked; ++i)
-            labels_[window_[i]] = static_cast<std::int32_t>(below(reduced_.n_labels(window_[i])));
-        for (int i = 0; i < kForestsOfWindow; ++i) optimise(window_);
+        by_forests ? kick_and_grow() : kick_and_eliminate();
         double change = energy_of(window_) - before;
         ++out.moves, out.improvements += change < 0.0;
         if (change > 0.0 && !(temperature > 0.0 && change < -temperature * std::log(uniform()))) {
@@ -287,6 +244,29 @@ class Search {
         return change;
     }
 
+    void kick(std::int32_t u) { labels_[u] = static_cast<std::int32_t>(below(links_.n_labels(u))); }
+
+    // Random labels in the middle, then forests.
+    void kick_and_grow() {
+        const std::int64_t kicked = std::min(below(std::ssize(window_) / 2 + 2), std::ssize(window_));
+        for (std::int64_t i = 0; i < kicked; ++i) kick(window_[i]);
+        for (int i = 0; i < kForestsOfWindow; ++i) optimise(window_);
+    }
+
+    // Random labels for few of the nodes that elimination leaves out.
+    void kick_and_eliminate() {
+        const double begun = elimination_.read();
+        const std::int64_t digits = kSmallestTable + below(kLargestTable - kSmallestTable + 1);
+        elimination_.plan(window_, std::ldexp(1.0, static_cast<int>(digits)), random_);
+        const auto& left = elimination_.kept();
+        if (!left.empty())
+            for (std::int64_t i = below(kKicks + 1); i > 0; --i)
+                kick(left[static_cast<std::size_t>(below(std::ssize(left)))]);
+        elimination_.run(labels_, random_);
+        read_ += elimination_.read() - begun;
+        eliminated_ += elimination_.read() - begun;
+    }
+
     double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; }
 
     const EnergyView& energy_;
@@ -294,13 +274,15 @@ class Search {
     const TreeSearchSettings& settings_;
     const StopTest& stop_;
     std::mt19937_64 random_;
-    std::vector<std::int32_t> labels_, forest_, order_, window_, kept_, place_;
-    std::vector<std::int64_t> link_at_, parent_, cost_at_;  // parent_: the pair to it, kRoot, or kOutside
-    std::vector<Link> links_;
+    std::vector<std::int32_t> labels_;
+    Links links_;
+    Elimination elimination_;
+    std::vector<std::int32_t> forest_, order_, window_, kept_, place_;
+    std::vector<std::int64_t> parent_, cost_at_;  // parent_: the pair to it, kRoot, or kOutside
     std::vector<char> inside_, window_of_;
     std::vector<std::pair<std::int32_t, std::int64_t>> front_;
     std::vector<double> costs_;
-    double forbidden_ = 1.0, scale_ = 0.0, entries_ = 0.0, read_ = 0.0, next_test_ = 0.0;
+    double read_ = 0.0, eliminated_ = 0.0, next_test_ = 0.0;
     bool stopped_ = false;
 };
 

@@ -18,7 +18,8 @@ LARGEST_INTEGER_SUM = 2.0**50
 
 @dataclass(frozen=True)
 class Shifted:
-    """``offset + sum of the terms <= U(y)`` for every ``y`` with ``U(y) <= upper``; all others may be forbidden.
+    """``offset + sum of the terms <= U(y)`` for every ``y`` with ``U(y) <= upper`` as :meth:`Energy.energy` rounds it;
+    all others may be forbidden.
 
     Terms are all nodes in order, then edges, then cliques: ``at`` (terms + 1,) where each one's row-major entries start
     in ``entries``, which are >= 0 or +inf.
@@ -40,7 +41,7 @@ def shifted(energy: Energy, upper: float) -> Shifted | None:
     if np.isinf(least).any():
         return None
     offset = lower_sum(least.tolist())
-    room = math.nextafter(upper - offset, math.inf)
+    room = math.nextafter(math.nextafter(upper, math.inf) - offset, math.inf)
     low = np.repeat(least, sizes)
     above = np.maximum(np.nextafter(entries - low, -np.inf), 0.0)
     above[entries == low] = 0.0

@@ -2,7 +2,9 @@
 // programming, while the other nodes keep theirs (Hamze and de Freitas, From fields to trees, UAI 2004, sample such
 // trees; Selby, Efficient subgraph-based sampling of Ising-type models with frustration, 2014, optimises over them).
 // Where forests of the whole graph no longer help, small windows get random labels in their middle and are optimised by
-// forests; what ends higher than before is taken back, or kept with the probability of simulated annealing.
+// forests; what ends higher than before is taken back, or kept with the probability of simulated annealing. Where
+// entries are forbidden, windows are also solved by variable elimination, and what is forbidden costs a penalty only,
+// which grows with every cycle of the annealing.
 #pragma once
 
 #include <cstdint>

@@ -245,7 +245,7 @@ def _search(energy: Energy, known: Known, clock: Deadline, limits: _Limits | Non
     entries = energy.n_entries()
     if limits is not None and (limits.nodes < 1 or entries > SEARCHED_ENTRIES):
         return known, False
-    stopped = False
+    stopped, hard = False, known.value == np.inf
     if clock.left is not None and clock.left < CHILD_START:
         return known, True
     if has_toulbar2():
@@ -258,6 +258,8 @@ def _search(energy: Energy, known: Known, clock: Deadline, limits: _Limits | Non
             stopped = True
         if limits or not stopped or is_closed(energy, known):
             return known, stopped and limits is None
+        if hard and known.value < np.inf and not energy.n_cliques:
+            return known, True  # from its first labeling local search goes further than the integer program
     if entries <= MOST_ENTRIES and clock.left != 0.0:
         known, stopped = integer_program(energy, known, clock, limits.nodes if limits else None)
     return known, stopped and limits is None

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "../src/infer/elimination.hpp"
+#include "check.hpp"
+
+using namespace gapcut;
+using namespace gapcut::infer;
+
+namespace {
+
+// Small integers and +inf on a random graph of 7 nodes with 1 to 3 labels: sums are exact in float64.
+struct Instance {
+    std::vector<std::int32_t> labels, tail, head;
+    std::vector<std::int64_t> unary_at{0}, table_at;
+    std::vector<double> unary, tables;
+
+    explicit Instance(std::mt19937_64& random) {
+        const auto entry = [&] { return random() % 6 == 0 ? kInfinity : static_cast<double>(random() % 9); };
+        for (int u = 0; u < 7; ++u) {
+            labels.push_back(static_cast<std::int32_t>(1 + random() % 3));
+            for (std::int32_t k = 0; k < labels.back(); ++k) unary.push_back(static_cast<double>(random() % 9));
+            unary_at.push_back(std::ssize(unary));
+        }
+        for (std::int32_t u = 0; u < 7; ++u)
+            for (std::int32_t v = 0; v < u; ++v) {
+                if (random() % 5 < 2) continue;
+                tail.push_back(u), head.push_back(v), table_at.push_back(std::ssize(tables));
+                for (std::int32_t i = 0; i < labels[u] * labels[v]; ++i) tables.push_back(entry());
+            }
+    }
+
+    EnergyView view() const { return {labels, unary_at, unary, tail, head, table_at, tables}; }
+
+    double energy(const std::vector<std::int32_t>& y) const {
+        const std::vector<double> all = terms(view(), y);
+        return std::accumulate(all.begin(), all.end(), 0.0);
+    }
+
+    // Over all labelings that agree with y on the nodes marked in `kept`.
+    double minimum(std::vector<std::int32_t> y, const std::vector<char>& kept, std::size_t u = 0) const {
+        if (u == labels.size()) return energy(y);
+        if (kept[u]) return minimum(y, kept, u + 1);
+        double least = kInfinity;
+        for (y[u] = 0; y[u] < labels[u]; ++y[u]) least = std::min(least, minimum(y, kept, u + 1));
+        return least;
+    }
+};
+
+}  // namespace
+
+GAPCUT_TEST(elimination_finds_the_best_labels_of_all_nodes_it_does_not_keep) {
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 300; ++i) {
+        const Instance instance(random);
+        const EnergyView view = instance.view();
+        const Reduction reduced(view);
+        const Links links(reduced);
+        Elimination elimination(links);
+        for (const double most : {1e9, 9.0, 3.0, 1.0}) {
+            std::vector<std::int32_t> labels(7), window;
+            std::vector<char> kept(7, 1);
+            for (std::size_t u = 0; u < 7; ++u) labels[u] = static_cast<std::int32_t>(random() % instance.labels[u]);
+            for (const std::int32_t u : links.nodes())
+                if (random() % 4 > 0) window.push_back(u);
+            reduced.complete(labels);
+            elimination.plan(window, most, random);
+            if (most == 1e9) CHECK(elimination.kept().empty());
+            for (const std::int32_t u : window) kept[u] = 0;
+            for (const std::int32_t u : elimination.kept()) kept[u] = 1;
+            std::vector<std::int32_t> after = labels;
+            elimination.run(after, random);
+            for (std::size_t u = 0; u < 7; ++u) CHECK(!kept[u] || after[u] == labels[u]);
+            // nodes outside the core are free as well
+            for (std::size_t u = 0; u < 7; ++u)
+                kept[u] = kept[u] && std::count(links.nodes().begin(), links.nodes().end(), static_cast<int>(u)) > 0;
+            reduced.complete(after);
+            CHECK(instance.energy(after) == instance.minimum(labels, kept));
+        }
+    }
+}
