@@ -49,8 +49,8 @@ _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("gapcut.datasets")
+    if name in _ROOMS or name == "datasets":  # a room by its own name
+        return import_module(f"gapcut.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"gapcut.{_HOMES[name]}"), name)

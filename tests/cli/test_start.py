@@ -78,6 +78,8 @@ def test_every_name_of_the_front_is_there():
         assert getattr(gapcut, name) is getattr(gapcut, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = gapcut.nothing
+    code = "import gapcut; gapcut.inference.solve, gapcut.data.Graph, gapcut.datasets.make_planted"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
