@@ -35,6 +35,15 @@ def test_labels_are_those_of_most_pixels():
     assert superpixel_graph(IMAGE, SEGMENTS, truth, ignore="?").labels.tolist() == [None, "b", "a"]
 
 
+def test_pixels_that_are_nothing_have_no_vote():
+    numbers = np.array([[np.nan, 1.0, 2.0, 1.0], [np.nan, np.nan, 2.0, 3.0], [2.0, 2.0, 3.0, 3.0]])
+    assert superpixel_graph(IMAGE, SEGMENTS, numbers).labels.tolist() == [1.0, 2.0, 2.0]
+    assert superpixel_graph(IMAGE, SEGMENTS, numbers, ignore=[2.0, 3.0]).labels.tolist() == [1.0, None, 1.0]
+    mixed = np.where(np.isnan(numbers), None, "wall")
+    with pytest.raises(ValueError, match="labels of pixels must be of one type"):
+        superpixel_graph(IMAGE, SEGMENTS, mixed)
+
+
 def test_segments_are_painted_where_they_are():
     assert paint(SEGMENTS, ["x", "y", "z"]).tolist() == [list("zzzx"), list("zzzx"), list("yyyy")]
     assert paint(SEGMENTS, np.eye(3)).shape == (3, 4, 3)

@@ -45,11 +45,14 @@ _ROOMS = {
 }
 """Where the names come from; a room is imported when one of its names is asked for."""
 
+_MORE = ("datasets", "features", "graphs", "images", "learners", "metrics", "oracles")
+"""Rooms whose names are asked for in full."""
+
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS or name == "datasets":  # a room by its own name
+    if name in _ROOMS or name in _MORE:  # a room by its own name
         return import_module(f"gapcut.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -58,7 +61,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*_ROOMS, *_MORE, *__all__})
 
 
 __all__ = [

@@ -28,13 +28,14 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     runs over all indicator vectors in ``{0,1}^{V x K}``: one exact min cut per graph (the problem
     is called "relaxed binary" in the certificate).
 
-    **What C means.** ``C`` weighs the *mean* over the ``n`` training graphs of the slack, and the loss of a
-    graph runs from 0 to ``loss_scale * K / 2`` (one wrong node costs ``loss_scale`` times its share of the
-    graph's node weights). So C need not change with the number of graphs or their sizes; ten times the
-    ``loss_scale`` with a tenth of the ``C`` gives ten times the weights and the same labels. The penalty
-    ``|w|^2`` sees features as they are after the feature steps: multiplying a column by 10 makes its weight
-    100 times cheaper, so scaling of features and of the intercept changes what ``C`` means.
-    ``standardize=True`` takes the raw units out of it.
+    **What C means.** ``C`` weighs the *mean* over the ``n`` training graphs of the slack, and the loss of
+    a graph runs from 0 to ``loss_scale * K / 2`` (one wrong node costs ``loss_scale`` times its share of
+    the graph's node weights, times its cost where there are ``costs``). So C need not change with the
+    number of graphs or their sizes; ten times the ``loss_scale`` with a tenth of the ``C`` gives ten
+    times the weights and the same labels. The penalty ``|w|^2`` sees features as they are after the
+    feature steps: multiplying a column by 10 makes its weight 100 times cheaper, so scaling of features
+    and of the intercept changes what ``C`` means. ``standardize=True`` takes the raw units out of
+    it.
 
     Parameters
     ----------

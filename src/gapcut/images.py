@@ -127,10 +127,16 @@ def _majority(labels: Any, node: IntArray, count: int, ignore: Any) -> list[Any]
     truth = np.asarray(labels)
     if truth.shape != node.shape:
         raise ValueError(f"labels have shape {truth.shape}, but the image has {node.shape}")
+    if truth.dtype == object:
+        raise ValueError(
+            "labels of pixels must be of one type, numbers or text: name the ones to ignore by ignore="
+        )
     values, code = np.unique(truth, return_inverse=True)
     votes = np.bincount(node.ravel() * len(values) + code.ravel(), minlength=count * len(values))
     votes = votes.reshape(count, len(values))
     if ignore is not None:
-        votes[:, values == ignore] = 0
+        votes[:, np.isin(values, np.atleast_1d(ignore))] = 0
+    if values.dtype.kind == "f":
+        votes[:, np.isnan(values)] = 0
     best = votes.argmax(axis=1)
     return [values[k].item() if votes[i, k] else None for i, k in enumerate(best.tolist())]

@@ -66,7 +66,7 @@ def test_networkx_graphs_as_people_have_them():
     made.add_edge("a", "b", length=7)
     graph = Graph.from_networkx(made, label="kind")
     assert graph.node_features.tolist() == [[2.0, 0.5, 1.0], [3.0, 0.0, 1.0]]
-    assert graph.node_feature_names is None  # colour is two columns
+    assert graph.node_feature_names == ("size", "colour[0]", "colour[1]")
     assert graph.labels.tolist() == ["road", None]
     assert graph.edges.tolist() == [[0, 1]]
     assert graph.edge_feature_names == ("length",)
@@ -85,6 +85,29 @@ def test_networkx_graphs_as_people_have_them():
     made.nodes["a"]["colour"] = [1.0]
     with pytest.raises(ValueError, match="attribute 'colour' of nodes differs in length"):
         Graph.from_networkx(made, label="kind")
+
+
+def test_networkx_attributes_in_another_order_are_noticed():
+    """Also where an attribute is a row of numbers, whose columns would else trade places in silence."""
+    networkx = pytest.importorskip("networkx")
+
+    def made(names: list[str]) -> Graph:
+        graph = networkx.path_graph(3)
+        for node in graph:
+            for name in names:
+                graph.nodes[node][name] = [node, 1.0] if name == "place" else [0.5, node]
+            graph.nodes[node]["kind"] = "ab"[node % 2]
+        return Graph.from_networkx(graph, label="kind")
+
+    svm = StructuredSVM().fit([made(["place", "size"]) for _ in range(3)])
+    with pytest.raises(ValueError, match="order"):
+        svm.predict([made(["size", "place"])])
+
+
+def test_networkx_takes_any_name_of_a_column():
+    pytest.importorskip("networkx")
+    graph = Graph([[1.0, 2.0]], [], node_feature_names=("self", "node_for_adding"))
+    assert dict(graph.to_networkx().nodes[0]) == {"self": 1.0, "node_for_adding": 2.0}
 
 
 @pytest.mark.parametrize("labels", LABELS)

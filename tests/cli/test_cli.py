@@ -571,6 +571,14 @@ def test_a_pipe_is_eighty_columns_wide(monkeypatch):
     assert sum("Wide" in line for line in lines) == 1
 
 
+@pytest.mark.parametrize("columns", ["0", "-1", "abc", "", "3", "1e9"])
+def test_a_width_that_is_none_loses_no_result(folder, run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    code, out, _ = run("evaluate", folder / "m.gapcut", folder / "test.npz")
+    assert code == 0
+    assert "accuracy" in out
+
+
 @pytest.mark.parametrize("command", [["--help"], ["inspect", "MODEL"], ["inspect", "DATA", "--json"]])
 def test_head_ends_a_command_quietly(folder, command):
     places = {"MODEL": str(folder / "m.gapcut"), "DATA": str(folder / "train.npz")}

@@ -74,11 +74,13 @@ def test_every_name_of_the_front_is_there():
     import gapcut
 
     assert set(gapcut.__all__) <= set(dir(gapcut))
+    assert not {"TYPE_CHECKING", "Any", "import_module"} & set(dir(gapcut))
     for name in gapcut.__all__:
         assert getattr(gapcut, name) is getattr(gapcut, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = gapcut.nothing
-    code = "import gapcut; gapcut.inference.solve, gapcut.data.Graph, gapcut.datasets.make_planted"
+    code = "import gapcut; gapcut.inference.solve, gapcut.data.Graph, gapcut.datasets.make_planted, "
+    code += "gapcut.metrics.GraphScorer, gapcut.features.FeaturePipeline, gapcut.graphs.knn_graph, gapcut.images.paint"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

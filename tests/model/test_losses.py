@@ -55,6 +55,7 @@ def test_costs_of_one_change_nothing() -> None:
         (np.zeros((2, 2)), r"costs have shape \(2, 2\), but there are 3 classes"),
         ([[0, 1, np.inf], [1, 0, 1], [1, 1, 0]], "costs of label 'rail' in place of 'deck' are"),
         ([["a"]], "something that is no number"),
+        ([[0, 1e40, 1], [1, 0, 1], [1, 1, 0]], "costs of label 'pier' in place of 'deck' are 1e[+]40"),
     ],
 )
 def test_costs_that_mean_nothing_are_named(given, message) -> None:

@@ -49,13 +49,14 @@ def known(wanted: Iterable[Any], have: Iterable[Any], where: str) -> list[Any]:
 
 
 def table(columns: Mapping[str, AnyArray], rows: int, where: str) -> tuple[FloatArray, list[str] | None]:
-    """(rows, D) the columns side by side, and their names; no names where a column is several numbers wide.
+    """(rows, D) the columns side by side, and their names: ``name[0]``, ``name[1]``, ... where one is several numbers
+    wide.
 
     Raises ValueError naming a column that is not made of finite numbers.
     """
     if not columns:
         return np.empty((rows, 0)), None
-    parts = []
+    parts, names = [], []
     for name, column in columns.items():
         if column.dtype.kind not in "biuf" or column.ndim not in (1, 2):
             raise ValueError(
@@ -66,8 +67,9 @@ def table(columns: Mapping[str, AnyArray], rows: int, where: str) -> tuple[Float
         if bad.any():
             raise ValueError(f"{name!r} of {where} is {part[bad][0]} in row {int(np.argwhere(bad)[0][0])}")
         parts.append(part)
-    plain = all(column.ndim == 1 for column in columns.values())
-    return np.concatenate(parts, axis=1), [str(name) for name in columns] if plain else None
+        wide = column.ndim == 2
+        names += [f"{name}[{i}]" for i in range(part.shape[1])] if wide else [str(name)]
+    return np.concatenate(parts, axis=1), names
 
 
 def dense(features: Any) -> FloatArray:

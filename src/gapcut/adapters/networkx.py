@@ -52,7 +52,7 @@ def to_networkx(graph: GraphParts, label: str, weight: str) -> Any:
     made = (networkx.MultiDiGraph if repeated else networkx.DiGraph)(name=graph.name or "")
     labels = label_list(graph)
     for node, row in enumerate(x.tolist()):
-        made.add_node(node, **dict(zip(names, row, strict=True)))
+        made.add_nodes_from([(node, dict(zip(names, row, strict=True)))])
         if labels is not None and labels[node] is not None:
             made.nodes[node][label] = labels[node]
         if graph.node_weights is not None:

@@ -68,6 +68,8 @@ def _features(frame: Any, chosen: Iterable[Any] | None, own: list[Any], where: s
 
 def _column(series: Any) -> AnyArray:
     """Numbers as float64, missing ones NaN; anything else as it is."""
+    if not len(series):  # without rows there is no type
+        return np.empty(0)
     if getattr(series.dtype, "kind", "O") not in "biuf":
         return np.empty(len(series), dtype=object)
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))

@@ -20,7 +20,7 @@ def from_data(data: Any, mask: str | None, classes: Sequence[Any] | None) -> Arg
         raise ValueError("x of the data is None: nodes need features")
     x = _array(data.x)
     arguments: Arguments = {
-        "node_features": x.reshape(len(x), -1),
+        "node_features": x.reshape(len(x), -1) if len(x) else np.empty((0, _width(data.x))),
         "edges": None if data.edge_index is None else _array(data.edge_index).T,
     }
     for name in ("node_feature_names", "edge_feature_names", "node_weights", "name"):

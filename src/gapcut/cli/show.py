@@ -37,9 +37,15 @@ def clique_count(cliques: int) -> str:
     return f"{cliques:,} cliques, " if cliques else ""
 
 
+NARROWEST = 20
+"""Columns that a table can do with; a $COLUMNS below counts as none."""
+
+
 def console() -> Console:
     """Standard output; a pipe or a file is as wide as $COLUMNS, or 80."""
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 80)
+    asked = os.environ.get("COLUMNS", "")
+    wide = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
+    width = None if sys.stdout.isatty() else wide if wide >= NARROWEST else 80
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=True)
 
 

@@ -275,7 +275,7 @@ class Graph:
             for array in (value.data, value.indices, value.indptr) if csr else (value,):
                 if isinstance(array, np.ndarray):
                     array.flags.writeable = False
-        self._set(**state)
+        self._set(**{"node_feature_names": None, "edge_feature_names": None, **state})
 
     def _set(self, **values: Any) -> None:
         self.__dict__.update(values)

