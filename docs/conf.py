@@ -24,7 +24,7 @@ PAGES = {
     "Scenes": ["labelling", "scene-features", "clouds", "bridges", "scanning"],
     "Claims and numbers": ["proofs", "accuracy", "comparison", "performance", "paper", "mathematics"],
     "Reference": ["reference/index", "cli"],
-    "Development": ["developing", "decisions/README"],
+    "Development": ["developing", "releasing", "decisions/README"],
 }
 """The table of contents; what it leaves out is an error of the build."""
 
