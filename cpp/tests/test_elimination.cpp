@@ -6,6 +6,7 @@
 
 #include "../src/infer/elimination.hpp"
 #include "check.hpp"
+#include "owned_energy.hpp"
 
 using namespace gapcut;
 using namespace gapcut::infer;
@@ -13,27 +14,15 @@ using namespace gapcut::infer;
 namespace {
 
 // Small integers and +inf on a random graph of 7 nodes with 1 to 3 labels: sums are exact in float64.
-struct Instance {
-    std::vector<std::int32_t> labels, tail, head;
-    std::vector<std::int64_t> unary_at{0}, table_at;
-    std::vector<double> unary, tables;
-
+struct Instance : Owned {
     explicit Instance(std::mt19937_64& random) {
-        const auto entry = [&] { return random() % 6 == 0 ? kInfinity : static_cast<double>(random() % 9); };
-        for (int u = 0; u < 7; ++u) {
-            labels.push_back(static_cast<std::int32_t>(1 + random() % 3));
-            for (std::int32_t k = 0; k < labels.back(); ++k) unary.push_back(static_cast<double>(random() % 9));
-            unary_at.push_back(std::ssize(unary));
-        }
+        const auto cost = [&] { return static_cast<double>(random() % 9); };
+        const auto entry = [&] { return random() % 6 == 0 ? kInfinity : cost(); };
+        for (int u = 0; u < 7; ++u) add_node(static_cast<std::int32_t>(1 + random() % 3), cost);
         for (std::int32_t u = 0; u < 7; ++u)
-            for (std::int32_t v = 0; v < u; ++v) {
-                if (random() % 5 < 2) continue;
-                tail.push_back(u), head.push_back(v), table_at.push_back(std::ssize(tables));
-                for (std::int32_t i = 0; i < labels[u] * labels[v]; ++i) tables.push_back(entry());
-            }
+            for (std::int32_t v = 0; v < u; ++v)
+                if (random() % 5 >= 2) add_edge(u, v, entry);
     }
-
-    EnergyView view() const { return {labels, unary_at, unary, tail, head, table_at, tables}; }
 
     double energy(const std::vector<std::int32_t>& y) const {
         const std::vector<double> all = terms(view(), y);

@@ -7,33 +7,12 @@
 #include "gapcut/infer/icm.hpp"
 #include "gapcut/infer/tables.hpp"
 #include "gapcut/infer/trws.hpp"
+#include "owned_energy.hpp"
 
 using namespace gapcut;
 using namespace gapcut::infer;
 
 namespace {
-
-struct Owned {
-    std::vector<std::int32_t> labels, tail, head;
-    std::vector<std::int64_t> unary_at{0}, table_at;
-    std::vector<double> unary, tables;
-
-    EnergyView view() const { return {labels, unary_at, unary, tail, head, table_at, tables}; }
-
-    template <class F>
-    void add_node(std::int32_t k, F&& value) {
-        labels.push_back(k);
-        for (std::int32_t i = 0; i < k; ++i) unary.push_back(value());
-        unary_at.push_back(static_cast<std::int64_t>(unary.size()));
-    }
-    template <class F>
-    void add_edge(std::int32_t u, std::int32_t v, F&& value) {
-        tail.push_back(u);
-        head.push_back(v);
-        table_at.push_back(static_cast<std::int64_t>(tables.size()));
-        for (std::int32_t i = 0; i < labels[u] * labels[v]; ++i) tables.push_back(value());
-    }
-};
 
 // Small integers and +inf: sums are exact in float64.
 template <class Random>

@@ -224,24 +224,21 @@ class Search {
         return sum;
     }
 
-    // A window with some labels changed at random and then the best for most of its nodes; returns the change of the
-    // energy, 0 if it was taken back. Where something is forbidden, forests move little, and elimination, which is
-    // slower, gets as much work as they.
-    double window(double temperature, TreeSearchResult& out) {
+    // A window with some labels changed at random and then the best for most of its nodes, taken back where that
+    // ends too high. Where something is forbidden, forests move little, and elimination, which is slower, gets as much
+    // work as they.
+    void window(double temperature, TreeSearchResult& out) {
         const bool by_forests = !links_.forbids() || read_ - eliminated_ <= eliminated_;
         choose_window(1 + below(std::min(by_forests ? kLargestWindow : kLargestBlock, std::ssize(links_.nodes()))));
         const double before = energy_of(window_);
         kept_.clear();
         for (const std::int32_t u : window_) kept_.push_back(labels_[u]);
         by_forests ? kick_and_grow() : kick_and_eliminate();
-        double change = energy_of(window_) - before;
+        const double change = energy_of(window_) - before;
         ++out.moves, out.improvements += change < 0.0;
-        if (change > 0.0 && !(temperature > 0.0 && change < -temperature * std::log(uniform()))) {
+        if (change > 0.0 && !(temperature > 0.0 && change < -temperature * std::log(uniform())))
             for (std::size_t i = 0; i < window_.size(); ++i) labels_[window_[i]] = kept_[i];
-            change = 0.0;
-        }
         for (const std::int32_t u : window_) window_of_[u] = 0;
-        return change;
     }
 
     void kick(std::int32_t u) { labels_[u] = static_cast<std::int32_t>(below(links_.n_labels(u))); }
