@@ -52,11 +52,12 @@ def to_networkx(graph: GraphParts, label: str, weight: str) -> Any:
     made = (networkx.MultiDiGraph if repeated else networkx.DiGraph)(name=graph.name or "")
     labels = label_list(graph)
     for node, row in enumerate(x.tolist()):
-        made.add_nodes_from([(node, dict(zip(names, row, strict=True)))])
+        attributes: dict[str, Any] = dict(zip(names, row, strict=True))
         if labels is not None and labels[node] is not None:
-            made.nodes[node][label] = labels[node]
+            attributes[label] = labels[node]
         if graph.node_weights is not None:
-            made.nodes[node][weight] = float(graph.node_weights[node])
+            attributes[weight] = float(graph.node_weights[node])
+        made.add_nodes_from([(node, attributes)])
     rows = (dict(zip(edge_names, row, strict=True)) for row in e.tolist())
     made.add_edges_from((u, v, row) for (u, v), row in zip(graph.edges.tolist(), rows, strict=True))
     return made

@@ -18,9 +18,8 @@ def from_data(data: Any, mask: str | None, classes: Sequence[Any] | None) -> Arg
         raise TypeError(f"a torch_geometric Data with x and edge_index is needed, not {type(data).__name__}")
     if data.x is None:
         raise ValueError("x of the data is None: nodes need features")
-    x = _array(data.x)
     arguments: Arguments = {
-        "node_features": x.reshape(len(x), -1) if len(x) else np.empty((0, _width(data.x))),
+        "node_features": _rows(data.x),
         "edges": None if data.edge_index is None else _array(data.edge_index).T,
     }
     for name in ("node_feature_names", "edge_feature_names", "node_weights", "name"):
@@ -28,10 +27,7 @@ def from_data(data: Any, mask: str | None, classes: Sequence[Any] | None) -> Arg
             value = data[name]
             arguments[name] = _array(value) if hasattr(value, "detach") else value
     if data.edge_attr is not None:
-        e = _array(data.edge_attr)
-        arguments["edge_features"] = (
-            e.reshape(len(e), -1) if len(e) else np.empty((0, _width(data.edge_attr)))
-        )
+        arguments["edge_features"] = _rows(data.edge_attr)
     if data.y is not None:
         chosen = classes if classes is not None else data.get("classes")
         arguments["labels"] = _labels(_array(data.y), _mask(data, mask), chosen)
@@ -75,8 +71,11 @@ def _array(tensor: Any) -> AnyArray:
     return np.asarray((plain.double() if plain.is_floating_point() else plain).numpy())
 
 
-def _width(tensor: Any) -> int:
-    return int(tensor.shape[1]) if tensor.dim() > 1 else 1
+def _rows(tensor: Any) -> AnyArray:
+    """As a table, also without rows."""
+    array = _array(tensor)
+    width = int(tensor.shape[1]) if tensor.dim() > 1 else 1
+    return array.reshape(len(array), -1 if len(array) else width)
 
 
 def _mask(data: Any, name: str | None) -> AnyArray | None:
