@@ -64,9 +64,9 @@ def test_sparse_and_dense_rows_make_the_same_problem() -> None:
     problem, graphs, labels = tiny_problem(rng, n_graphs=4, loss_scale=4.0)
     for graph in graphs:
         graph.node_features = sp.csr_array(graph.node_features)
-    core = problem.core
-    costs = core.costs.reshape(core.n_labels, -1) if len(core.costs) else None
-    other = learning_problem(graphs, labels, n_labels=core.n_labels, C=1.0, loss_scale=4.0, costs=costs)
+    other = learning_problem(
+        graphs, labels, n_labels=problem.n_labels, C=1.0, loss_scale=4.0, costs=problem.costs
+    )
     assert other.fingerprint == problem.fingerprint
     assert np.array_equal(other.absolute_mean, problem.absolute_mean)
     assert other.radius == problem.radius

@@ -84,7 +84,7 @@ def in_box(
         n_labels=problem.core.n_labels,
         C=problem.C,
         loss_scale=problem.loss_scale,
-        costs=problem.core.costs.reshape(problem.n_labels, -1) if len(problem.core.costs) else None,
+        costs=problem.costs,
         lower=lower,
         upper=upper,
     )
@@ -193,8 +193,7 @@ def random_costs(rng: np.random.Generator, n_labels: int) -> np.ndarray | None:
 def indicator_loss(problem: LearningProblem, graph: TinyGraph, labels: np.ndarray) -> np.ndarray:
     """(V, K) what each wrong indicator costs."""
     loss = node_loss(graph, labels, problem.loss_scale)[:, None]
-    K = problem.n_labels
-    return loss * (problem.core.costs.reshape(K, K)[labels] if len(problem.core.costs) else np.ones(K))
+    return loss * (np.ones(problem.n_labels) if problem.costs is None else problem.costs[labels])
 
 
 def label_loss(problem: LearningProblem, graph: TinyGraph, labels: np.ndarray) -> np.ndarray:

@@ -35,9 +35,7 @@ def class_weights(
         raise ValueError(f"class_weight={given!r} must be None, 'balanced' or a mapping from label to weight")
     weights = np.ones(coder.n_labels)
     for label, weight in given.items():
-        k = coder.code(label)
-        if k < 0:
-            raise ValueError(f"class_weight names the label {label!r}, which is not one of the classes")
+        k = _code(label, coder, "class_weight names")
         try:
             weights[k] = float(weight)
         except (TypeError, ValueError):
@@ -58,7 +56,9 @@ def label_costs(given: Any, coder: LabelCoder) -> FloatArray | None:
             if not isinstance(row, Mapping):
                 raise ValueError(f"costs of label {truth!r} are {row!r}: give a mapping from label to cost")
             for label, cost in row.items():
-                costs[_code(truth, coder), _code(label, coder)] = _cost(cost, truth, label)
+                costs[tuple(_code(k, coder, "costs name") for k in (truth, label))] = _cost(
+                    cost, truth, label
+                )
     else:
         try:
             costs = np.array(given, dtype=np.float64)
@@ -91,10 +91,10 @@ def cost_factors(given: Any, coder: LabelCoder) -> FloatArray | None:
     return np.asarray(np.where(np.eye(coder.n_labels) > 0, least, 2.0 * costs - least))
 
 
-def _code(label: Any, coder: LabelCoder) -> int:
+def _code(label: Any, coder: LabelCoder, what: str) -> int:
     k = coder.code(label)
     if k < 0:
-        raise ValueError(f"costs name the label {label!r}, which is not one of the classes")
+        raise ValueError(f"{what} the label {label!r}, which is not one of the classes")
     return k
 
 

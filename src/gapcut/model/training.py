@@ -20,6 +20,7 @@ from gapcut.model.losses import class_weights, cost_factors
 from gapcut.model.pairing import LEARNERS
 from gapcut.model.settings import Settings
 from gapcut.oracles.base import Oracle
+from gapcut.oracles.brute import Labelled
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, indicator_losses, learning_problem
 from gapcut.stacking import Base, fit_base, seconds_of_trees
@@ -177,17 +178,15 @@ def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
 
 def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Oracle:
     """The oracle that ``settings`` name, on this problem."""
+    return KINDS[settings.oracle].make(problem, settings.threads, _examples(data, problem, settings))
+
+
+def _examples(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Iterator[Labelled]:
+    """The graphs of the problem with what their wrong indicators cost, for oracles that read them unpacked."""
     weight = class_weights(settings.class_weight, data.graphs, data.codes, data.coder)
-    costs = cost_factors(settings.costs, data.coder)
-    examples = (
-        (
-            graph,
-            code,
-            indicator_losses(graph.node_weights, code, settings.loss_scale, weight, costs),
-        )
-        for graph, code in zip(data.graphs, data.codes, strict=True)
-    )
-    return KINDS[settings.oracle].make(problem, settings.threads, examples)
+    for graph, code in zip(data.graphs, data.codes, strict=True):
+        loss = indicator_losses(graph.node_weights, code, settings.loss_scale, weight, problem.costs)
+        yield graph, code, loss
 
 
 def make_learner(settings: Settings, chosen: Mapping[str, Any] | None = None) -> Learner:

@@ -36,8 +36,6 @@ class LearningProblem:
     loss_scale: float
     lower: FloatArray
     upper: FloatArray
-    largest_costs: float = 0.0
-    """Of all indicators of a node together: K without costs."""
 
     @property
     def n_graphs(self) -> int:
@@ -50,6 +48,12 @@ class LearningProblem:
     @property
     def dim(self) -> int:
         return self.core.dim
+
+    @property
+    def costs(self) -> FloatArray | None:
+        """(K, K) factors of the loss by true label and indicator; None where all are 1."""
+        flat = self.core.costs
+        return flat.reshape(self.n_labels, self.n_labels) if len(flat) else None
 
     @property
     def unary_count(self) -> int:
@@ -127,7 +131,8 @@ class LearningProblem:
     @property
     def max_loss(self) -> float:
         """``Delta`` of Theorem B.4: at least the largest ``Delta_b``; ``rho K / 2`` without costs."""
-        return 0.5 * self.loss_scale * self.largest_costs
+        indicators = self.n_labels if self.costs is None else float(self.costs.sum(axis=1).max())
+        return 0.5 * self.loss_scale * indicators
 
 
 def learning_problem(
@@ -167,9 +172,9 @@ def learning_problem(
     if upper is None:
         upper = np.full(core.full_dim, np.inf)
     core.restrict_to(_coordinates_in_use(core, lower, upper))
-    largest = float(n_labels) if costs is None else float(costs.sum(axis=1).max())
-    box = lower[core.coordinates], upper[core.coordinates]
-    return LearningProblem(core, float(C), float(loss_scale), *box, largest_costs=largest)
+    return LearningProblem(
+        core, float(C), float(loss_scale), lower[core.coordinates], upper[core.coordinates]
+    )
 
 
 def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:
