@@ -34,7 +34,7 @@ from gapcut.model.pairing import LEARNERS
 from gapcut.model.proof import check_provable, prove_model, prove_result
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
-from gapcut.model.training import TrainingSet, build_problem, fitted, learn, learn_path
+from gapcut.model.training import TrainingSet, as_given, build_problem, fitted, learn, learn_path
 from gapcut.parameters import Parameters
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
@@ -89,8 +89,12 @@ class Machine(Parameters):
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
         graphs = as_graphs(X, y)
-        found = found_before(graphs, settings) or decide(graphs, settings)
-        chosen = to_keep(settings, found)
+        chosen = None
+        if settings.searches:
+            found = found_before(graphs, settings) or decide(graphs, settings)
+            chosen = to_keep(settings, found)
+        else:
+            found = as_given(graphs, settings)
         data, settings = found.data, found.settings
         problem = build_problem(data, settings)
         if limit is not None:

@@ -1,9 +1,8 @@
 """Proofs: bounds of the optimum of a learning problem, rounding included, and the certificate made of them."""
 
-from gapcut.certificates.bounds import dual_bound, primal_bound, trivial_bound
+from gapcut.certificates.bounds import Bounds, dual_bound, primal_bound, trivial_bound
 from gapcut.certificates.certificate import (
     STATUSES,
-    Bounds,
     Callback,
     Certificate,
     OneHotClaim,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from gapcut.model.held_out import (
 from gapcut.model.pairing import AUTO
 from gapcut.model.settings import Settings
 from gapcut.model.steps import choose_steps
-from gapcut.model.training import TrainingSet, training_sets
+from gapcut.model.training import Decided, TrainingSet, training_sets
 from gapcut.problem import LearningProblem
 
 POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -39,18 +39,6 @@ _CLEARLY = 3.0
 _LITTLE_LEARNED, _FAR, _ENOUGH, _ADVICE_SECONDS = 0.2, 0.05, 1000, 10.0
 UNCHOSEN = 1.0
 """C where nothing can be held out."""
-
-
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """What a fit starts from: ``settings`` with a number for C, the ``choice`` where one was asked for, and the
-    ``temperature`` of the probabilities where there were folds to fit it on.
-    """
-
-    data: TrainingSet
-    settings: Settings
-    choice: Choice | None = None
-    temperature: float | None = None
 
 
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:

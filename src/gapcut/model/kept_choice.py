@@ -14,25 +14,16 @@ from typing import Any
 
 from gapcut.data import Graph
 from gapcut.learners.checkpoint import DamagedCheckpoint, chosen_before, of_another_run
-from gapcut.model.choice import Decided
 from gapcut.model.chosen import Choice
 from gapcut.model.settings import Settings
-from gapcut.model.training import training_set
+from gapcut.model.training import Decided, training_set
 
 _ASKED = ("C", "oracle", "node_lift", "standardize", "base", "base_features", "probability")
 """What a search answers, or depends on beside the learning problem."""
 
 
-def searches(settings: Settings) -> bool:
-    """Whether a fit with these settings chooses anything by held-out graphs."""
-    automatic = "auto" in (settings.node_lift, settings.base) or settings.C == "cv"
-    return automatic or settings.probability
-
-
-def to_keep(asked: Settings, found: Decided) -> dict[str, Any] | None:
-    """For JSON: what was ``asked`` and what was found; None where nothing was searched."""
-    if not searches(asked):
-        return None
+def to_keep(asked: Settings, found: Decided) -> dict[str, Any]:
+    """For JSON: what was ``asked`` and what was found."""
     taken = found.settings
     return {
         "asked": _asked(asked),
@@ -47,12 +38,12 @@ def to_keep(asked: Settings, found: Decided) -> dict[str, Any] | None:
 
 
 def found_before(graphs: Sequence[Graph], settings: Settings) -> Decided | None:
-    """What the run of the checkpoint was begun with; None where there is no checkpoint or it was not searched for.
+    """What the run of the checkpoint was begun with; None where there is no checkpoint.
 
     Raises ValueError where something else was asked for then, DamagedCheckpoint if the file is not whole.
     """
     path = None if settings.checkpoint is None else Path(settings.checkpoint)
-    if path is None or not path.exists() or not searches(settings):
+    if path is None or not path.exists():
         return None
     kept = chosen_before(path)
     if not isinstance(kept, dict) or kept.get("asked") != _asked(settings):

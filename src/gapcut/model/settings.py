@@ -60,6 +60,11 @@ class Settings(Parameters):
         return Limits(self.gap, self.eps, self.max_passes, self.time_limit)
 
     @property
+    def searches(self) -> bool:
+        """Whether a fit chooses anything by held-out graphs."""
+        return "auto" in (self.node_lift, self.base) or self.C == "cv" or self.probability
+
+    @property
     def threads(self) -> int:
         """What ``n_jobs`` means."""
         return thread_count(self.n_jobs)

@@ -13,6 +13,7 @@ from gapcut.data import Graph, place
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
 from gapcut.learners import Learner, LearnResult, WarmStart
+from gapcut.model.chosen import Choice
 from gapcut.model.domain import WeightShape, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
@@ -47,6 +48,18 @@ class TrainingSet:
     pipeline: FeaturePipeline
     tuples: tuple[IntArray, ...] = ()
     base: Base | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What a fit starts from: ``settings`` with a number for C, the ``choice`` where one was asked for, and the
+    ``temperature`` of the probabilities where there were folds to fit it on.
+    """
+
+    data: TrainingSet
+    settings: Settings
+    choice: Choice | None = None
+    temperature: float | None = None
 
 
 def training_sets(graphs: Sequence[Graph], settings: Settings) -> tuple[list[TrainingSet], str]:
@@ -91,6 +104,12 @@ def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -
 def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
     """The first of :func:`training_sets`."""
     return training_sets(graphs, settings)[0][0]
+
+
+def as_given(graphs: Sequence[Graph], settings: Settings) -> Decided:
+    """Where settings leave nothing to be searched."""
+    data = training_set(graphs, settings)
+    return Decided(data, settings.settled(data.graphs))
 
 
 def pipeline_of(settings: Settings) -> FeaturePipeline:
@@ -178,7 +197,8 @@ def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
 
 def make_oracle(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Oracle:
     """The oracle that ``settings`` name, on this problem."""
-    return KINDS[settings.oracle].make(problem, settings.threads, _examples(data, problem, settings))
+    kind = KINDS[settings.oracle]
+    return kind.make(problem, _examples(data, problem, settings) if kind.takes_examples else settings.threads)
 
 
 def _examples(data: TrainingSet, problem: LearningProblem, settings: Settings) -> Iterator[Labelled]:
