@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from gapcut.cli.bridges_tables import TABLES, Asked, table_files, write_table
+from gapcut.cli.bridges_tables import TABLES, Asked, described, table_files, write_table
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
@@ -135,49 +135,35 @@ def reproduce(
     scene = replace(settings.scene, points=VIEWS[features])
     if paper_edges:
         scene = replace(scene, edges=PAPER_EDGES)
-    training = replace(settings.training, C=settings.training.C if C is None else C)
+    learning = settings.training
+    training = replace(learning, C=learning.C if C is None else C, seed=seed, n_jobs=_workers(jobs))
     settings = replace(settings, scene=scene, training=training)
-    workers = _workers(jobs)
     if wanted := [name for name, asked in zip(TABLES, (paper, triples, grown), strict=True) if asked]:
         if len(wanted) > 1 or graphs or (not grown and (paper_edges or features != "shot")):
             raise ValueError(
                 f"--{wanted[0]} sets features itself and writes no graphs: leave out the other options"
             )
         folder = _folder(out, table_files(wanted[0]), force)
-        asked_for = Asked(settings, seed, cache or folder / "cache", workers, limit)
-        return write_table(wanted[0], folder, asked_for, as_json)
+        return write_table(wanted[0], folder, Asked(settings, cache or folder / "cache", limit), as_json)
     folder = _folder(out, [path.name for path in report_files(out)], force)
-    document, results = experiment(folder, settings, seed, cache, workers, graphs)
+    document, results = experiment(folder, settings, cache or folder / "cache", graphs)
     emit(document, as_json, lambda console: show_experiment(console, results, document["files"]))
     open_ = any(r.certificate.status != "certified" for r in results)
     return NOT_CERTIFIED if certified and open_ else DONE
 
 
 def experiment(
-    folder: Path,
-    settings: ExperimentSettings,
-    seed: int,
-    cache: Path | None,
-    workers: int,
-    graphs: bool = False,
-    pictures: int = 5,
+    folder: Path, settings: ExperimentSettings, cache: Path, graphs: bool = False, pictures: int = 5
 ) -> tuple[dict[str, Any], list[FoldResult]]:
     """Run everything and write the report; the result as a document and as folds."""
-    from gapcut.scenes.experiment import describe_bridges, run_experiment
+    from gapcut.scenes.experiment import run_experiment
 
-    kept = cache or folder / "cache"
-    settings = replace(settings, training=replace(settings.training, seed=seed, n_jobs=workers))
-    with working(f"scanning bridges, {workers} at a time ...") as status:
+    seed = settings.training.seed
+    with working(f"scanning bridges, {settings.training.n_jobs} at a time ...") as status:
         start = time.monotonic()
-        bridges = describe_bridges(
-            settings,
-            seed,
-            kept,
-            workers,
-            lambda done, of: status(f"scanned and described {done} of {of} bridges"),
-        )
+        bridges = described(settings, cache, status)
         made = time.monotonic() - start
-        results = run_experiment(bridges, settings, kept, status)
+        results = run_experiment(bridges, settings, cache, status)
         status("writing the report ...")
         document, files = write_result(
             folder, lambda place: _write(place, bridges, results, seed, pictures, graphs)

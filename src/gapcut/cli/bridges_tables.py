@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +21,22 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a table is made of: ``settings``; ``seed`` of everything random; the folder ``cache``; ``workers``:
-    processes over bridges, threads of the rest; ``limit``: CPU seconds a fit."""
+    """What a table is made of: ``settings``; the folder ``cache``; ``limit``: CPU seconds a fit."""
 
     settings: ExperimentSettings
-    seed: int
     cache: Path
-    workers: int
     limit: float
 
-    def bridges(self, settings: ExperimentSettings, say: Say) -> list[BridgeScan]:
-        """Scanned and described."""
-        from gapcut.scenes.experiment import describe_bridges
 
-        def progress(done: int, of: int) -> None:
-            say(f"scanned and described {done} of {of} bridges")
+def described(settings: ExperimentSettings, cache: Path, say: Say) -> list[BridgeScan]:
+    """The bridges of an experiment, scanned and described."""
+    from gapcut.scenes.experiment import describe_bridges
 
-        return describe_bridges(settings, self.seed, self.cache, self.workers, progress)
+    def progress(done: int, of: int) -> None:
+        say(f"scanned and described {done} of {of} bridges")
+
+    training = settings.training
+    return describe_bridges(settings, training.seed, cache, training.n_jobs or 1, progress)
 
 
 def table_files(name: str) -> tuple[str, str]:
@@ -47,12 +46,10 @@ def table_files(name: str) -> tuple[str, str]:
 
 def write_table(name: str, folder: Path, asked: Asked, as_json: bool) -> int:
     """Make the table of that name, one of ``TABLES``, write it in both forms, and show it."""
-    training = replace(asked.settings.training, seed=asked.seed, n_jobs=asked.workers)
-    asked = replace(asked, settings=replace(asked.settings, training=training))
     with working("scanning bridges ...") as status:
         text, document = TABLES[name](asked, status)
     files = table_files(name)
-    document["seed"] = asked.seed
+    document["seed"] = asked.settings.training.seed
 
     def write(place: Path) -> tuple[dict[str, Any], list[str]]:
         place.mkdir(parents=True, exist_ok=True)
@@ -75,7 +72,7 @@ def _paper(asked: Asked, say: Say) -> tuple[str, dict[str, Any]]:
     )
     from gapcut.scenes.experiment import fold_graphs
 
-    folds = fold_graphs(asked.bridges(asked.settings, say), asked.settings, asked.cache, say)
+    folds = fold_graphs(described(asked.settings, asked.cache, say), asked.settings, asked.cache, say)
     found = compare_on_bridges(folds, bridge_variants(), asked.settings, asked.limit, say)
     return bridges_markdown(found), bridges_document(found, folds)
 
@@ -87,7 +84,7 @@ def _triples(asked: Asked, say: Say) -> tuple[str, dict[str, Any]]:
     from gapcut.scenes.experiment import fold_graphs
     from gapcut.scenes.experiment.triples import with_triples
 
-    bridges = asked.bridges(asked.settings, say)
+    bridges = described(asked.settings, asked.cache, say)
     folds = with_triples(fold_graphs(bridges, asked.settings, asked.cache, say), bridges)
     found = compare_on_bridges(folds, triple_variants(), asked.settings, asked.limit, say)
     return triples_markdown(found), triples_document(found, folds)
@@ -102,7 +99,7 @@ def _grown(asked: Asked, say: Say) -> tuple[str, dict[str, Any]]:
 
     rows = []
     for name, settings in (("true parts", asked.settings), ("grown", with_grown(asked.settings))):
-        bridges = asked.bridges(settings, say)
+        bridges = described(settings, asked.cache, say)
         results = run_experiment(bridges, settings, asked.cache, say, lambda: cpu_limit(asked.limit))
         rows.append(segment_row(name, bridges, results))
     text = f"# Segments grown from the points\n\n{markdown_table(SEGMENT_COLUMNS, rows)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,12 +59,12 @@ def _bridges(out: Path, seed: int, jobs: int, as_json: bool) -> int:
     from gapcut.scenes.experiment import ExperimentSettings
 
     out.mkdir(parents=True, exist_ok=True)
-    workers = (os.cpu_count() or 1) if jobs == -1 else jobs
+    settings = ExperimentSettings.quick()
+    training = replace(settings.training, seed=seed, n_jobs=(os.cpu_count() or 1) if jobs == -1 else jobs)
+    settings = replace(settings, training=training)
     start = time.monotonic()
     with TemporaryDirectory(prefix="gapcut-") as scratch:
-        document, results = experiment(
-            out, ExperimentSettings.quick(), seed, Path(scratch), workers, pictures=3
-        )
+        document, results = experiment(out, settings, Path(scratch), pictures=3)
     document["seconds"] = time.monotonic() - start
     emit(document, as_json, lambda console: _show_bridges(console, results, document))
     return DONE

@@ -53,6 +53,15 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 
 @contextmanager
+def to_the_end() -> Iterator[None]:
+    """Work of which half a result is of no use: Ctrl-C and SIGTERM end the command."""
+    with watch_interrupt() as watch:
+        yield
+    if watch.pressed:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def watch_interrupt() -> Iterator[InterruptWatch]:
     """Note Ctrl-C and SIGTERM, and let both do what Ctrl-C always does."""
     watch = InterruptWatch()

@@ -11,8 +11,8 @@ import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, NOT_CERTIFIED, watch_interrupt
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, read_graphs
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, to_the_end
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, claim_again, read_graphs
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.progress import progress
 from gapcut.cli.show import (
@@ -103,18 +103,9 @@ def check(
 
     :param time_limit: Seconds to prove the lower end again.
     """
-    svm = Machine.load(model).set_params(n_jobs=jobs)
-    graphs = read_graphs(data, select, unpack_limit)
-    if graphs[0].node_dim != svm.n_features_in_:
-        raise ValueError(
-            f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
-        )
-    if not time_limit >= 0:
-        raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
-    with watch_interrupt() as interrupt, progress("proving the lower end again") as callback:
+    svm, graphs = claim_again(model, data, select, unpack_limit, time_limit, jobs)
+    with to_the_end(), progress("proving the lower end again") as callback:
         found = svm.check(graphs, time_limit, callback)
-    if interrupt.pressed:
-        raise KeyboardInterrupt
     document = _check_document(found)
     emit(document, as_json, lambda console: _show_check(console, found))
     return DONE if found.verdict == "holds" else NOT_CERTIFIED

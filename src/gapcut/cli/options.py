@@ -133,3 +133,18 @@ def read_graphs(data: Path, select: str | None, unpack_limit: int | None) -> Gra
         what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
         raise ValueError(f"{data}: {what}")
     return graphs
+
+
+def claim_again(
+    model: Path, data: Path, select: str | None, unpack_limit: int | None, time_limit: float, jobs: int
+) -> tuple[Machine, GraphSet]:
+    """A model and the graphs that it may have been trained on, before work on its claim."""
+    svm = Machine.load(model).set_params(n_jobs=jobs)
+    graphs = read_graphs(data, select, unpack_limit)
+    if graphs[0].node_dim != svm.n_features_in_:
+        raise ValueError(
+            f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
+        )
+    if not time_limit >= 0:
+        raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
+    return svm, graphs

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, watch_interrupt
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, read_graphs
+from gapcut.cli.exits import DONE, to_the_end
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, claim_again
 from gapcut.cli.outputs import GRAPHS, PROOF, Force, Kind, check_outputs, graphs_path, write_result
 from gapcut.cli.progress import progress
 from gapcut.cli.show import emit, percent
@@ -44,18 +44,9 @@ def prove(
     :param time_limit: Seconds to reach the lower end again; what is reached by then is proven.
     """
     check_outputs(proof_outputs(out), [model, data], force)
-    svm = Machine.load(model).set_params(n_jobs=jobs)
-    graphs = read_graphs(data, select, unpack_limit)
-    if graphs[0].node_dim != svm.n_features_in_:
-        raise ValueError(
-            f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"
-        )
-    if not time_limit >= 0:
-        raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
-    with watch_interrupt() as interrupt, progress("proving the lower end again") as callback:
+    svm, graphs = claim_again(model, data, select, unpack_limit, time_limit, jobs)
+    with to_the_end(), progress("proving the lower end again") as callback:
         found = svm.prove(graphs, time_limit, callback)
-    if interrupt.pressed:
-        raise KeyboardInterrupt
     write_proof(found, out, data, select)
     document = proof_document(found, out)
     emit(document, as_json, lambda console: _show(console, svm, document))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, to_the_end, watch_interrupt
 from gapcut.cli.options import (
     Certified,
     DataPath,
@@ -131,11 +131,8 @@ def _fit(
 
 def fit_to_the_end(graphs: GraphSet, options: LearningOptions, task: str) -> Machine:
     """The same where half a result is of no use: Ctrl-C ends the command."""
-    with watch_interrupt() as interrupt:
-        svm, _ = _fit(graphs, options, task)
-    if interrupt.pressed:
-        raise KeyboardInterrupt
-    return svm
+    with to_the_end():
+        return _fit(graphs, options, task)[0]
 
 
 def fit_path_to_the_end(
@@ -148,15 +145,12 @@ def fit_path_to_the_end(
     """One model per value of C, for these labels unless the options name others; Ctrl-C ends the command. A model that
     chooses its C is fitted by itself.
     """
-    with watch_interrupt() as interrupt, progress(task, options.target) as callback:
+    with to_the_end(), progress(task, options.target) as callback:
         estimator = options.estimator(graphs, callback, None)
         if estimator.classes is None:
             estimator.set_params(classes=classes)
         numbers = [C for C in C_values if not isinstance(C, str)]
-        models = estimator.fit_path(graphs, numbers) if numbers else [estimator.fit(graphs)]
-    if interrupt.pressed:
-        raise KeyboardInterrupt
-    return models
+        return estimator.fit_path(graphs, numbers) if numbers else [estimator.fit(graphs)]
 
 
 def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[str, Any]:

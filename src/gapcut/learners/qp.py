@@ -74,28 +74,14 @@ class QPSolver:
         return self.method(program, np.zeros(0) if start is None else start, tolerance, time_left)
 
 
-def _dual_ascent(
-    program: PlaneProgram, start: FloatArray, tolerance: float, time_left: float | None
-) -> QPResult:
-    """Ascent on the dual, in the core: semismooth Newton with exact zeros.
+def _in_core(solve: Callable[..., Any], most: int) -> Callable[..., QPResult]:
+    """A method of the core, in ``most`` iterations or sweeps; it always leaves an honest gap."""
 
-    Each iteration solves the quadratic model over the free coordinates on the planes that matter by an active set, then
-    searches the line exactly; pairwise steps follow where that gained little, so it always ascends.
-    """
-    data = program.planes, program.losses, program.C, program.lower, program.upper
-    return QPResult(*_core.solve_planes_newton(*data, start, tolerance, 1000, time_left))
+    def run(program: PlaneProgram, start: FloatArray, tolerance: float, time_left: float | None) -> QPResult:
+        data = program.planes, program.losses, program.C, program.lower, program.upper
+        return QPResult(*solve(*data, start, tolerance, most, time_left))
 
-
-def _coordinate_descent(
-    program: PlaneProgram, start: FloatArray, tolerance: float, time_left: float | None
-) -> QPResult:
-    """Dual coordinate descent, in the core: the solver of the paper (3.2.3), to compare with.
-
-    Ramanan, "Dual coordinate solvers for large-scale structural SVMs", 2013: one alpha at a time, weights clipped after
-    every step. Near the optimum it is slow: the limit on sweeps leaves an honest gap.
-    """
-    data = program.planes, program.losses, program.C, program.lower, program.upper
-    return QPResult(*_core.solve_planes_coordinate(*data, start, tolerance, 100_000, time_left))
+    return run
 
 
 def _interior_point(
@@ -140,7 +126,16 @@ def _constraints(clarabel: Any, program: PlaneProgram) -> tuple[sp.csc_matrix, F
     return sp.csc_matrix(rows), right, cones
 
 
-_METHODS = {"dual": _dual_ascent, "dcd": _coordinate_descent, "clarabel": _interior_point}
+_METHODS = {
+    # Ascent on the dual, semismooth Newton with exact zeros: each iteration solves the quadratic model over the free
+    # coordinates on the planes that matter by an active set, then searches the line exactly; pairwise steps follow
+    # where that gained little, so it always ascends.
+    "dual": _in_core(_core.solve_planes_newton, 1000),
+    # The solver of the paper (3.2.3), to compare with: one alpha at a time, weights clipped after every step (Ramanan,
+    # "Dual coordinate solvers for large-scale structural SVMs", 2013). Near the optimum it is slow.
+    "dcd": _in_core(_core.solve_planes_coordinate, 100_000),
+    "clarabel": _interior_point,
+}
 
 
 def qp_solver(name: str) -> QPSolver:

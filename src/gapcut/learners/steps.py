@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -32,16 +32,7 @@ LENGTHS, WORTH = 3, 0.2
 """Multiples of the weights that a certificate may try, each where it promises so much of the gap. Where all together
 do not bring a tenth of it, the next are tried after twice as many iterations."""
 
-STEP_SIZES = (
-    "theta",
-    "over_relaxation",
-    "damping",
-    "kappa0",
-    "primal_weight",
-    "rebalance",
-    "screening_interval",
-)
-"""Settings of the native iteration."""
+_NATIVE = _core.PrimalDualSettings()
 
 
 @dataclass(frozen=True)
@@ -57,13 +48,13 @@ class StepSettings:
     ``seed`` orders the repair.
     """
 
-    theta: float = 0.5
-    over_relaxation: float = 1.8
-    damping: float = 0.25
-    kappa0: float = 2.0
-    primal_weight: float = 0.06
-    rebalance: float = 0.9
-    screening_interval: int = 5
+    theta: float = _NATIVE.theta
+    over_relaxation: float = _NATIVE.over_relaxation
+    damping: float = _NATIVE.damping
+    kappa0: float = _NATIVE.kappa0
+    primal_weight: float = _NATIVE.primal_weight
+    rebalance: float = _NATIVE.rebalance
+    screening_interval: int = _NATIVE.screening_interval
     metric: Literal["gram", "diagonal"] = "gram"
     repair: bool = True
     always_cut: bool = False
@@ -74,8 +65,9 @@ class StepSettings:
     def native(self) -> _core.PrimalDualSettings:
         """The settings of the core's iteration."""
         settings = _core.PrimalDualSettings()
-        for name in STEP_SIZES:
-            setattr(settings, name, getattr(self, name))
+        for setting in fields(StepSettings):
+            if hasattr(settings, setting.name):
+                setattr(settings, setting.name, getattr(self, setting.name))
         settings.diagonal = self.metric == "diagonal"
         return settings
 

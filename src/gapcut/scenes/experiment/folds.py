@@ -207,11 +207,8 @@ def _point_scores(counts: Sequence[IntArray], labels: Sequence[AnyArray]) -> Sco
 
 def _weighed(graphs: GraphSet, power: float) -> GraphSet:
     """Nodes weigh as their points to a power, all the same at 0."""
-    return GraphSet(
-        (g.replace(node_weights=None if power == 0 else np.asarray(g.node_weights) ** power) for g in graphs),
-        node_feature_names=graphs.node_feature_names,
-        edge_feature_names=graphs.edge_feature_names,
-    )
+    weights = [None if power == 0 else np.asarray(g.node_weights) ** power for g in graphs]
+    return graphs.with_node_weights(weights)
 
 
 def _edgeless(graphs: GraphSet) -> GraphSet:

@@ -46,12 +46,6 @@ class BridgeScan:
         return np.asarray(self.scan.label_counts(len(CLASSES)).argmax(axis=1))
 
 
-def scan_number(number: int, seed: int, scanner: ScannerSettings, cache: Path | None = None) -> Scan:
-    """Scan of bridge ``number`` of a seed, kept in the folder ``cache``."""
-    bridge = _bridge(number, seed)
-    return _scan(bridge, _scan_key(bridge, seed, scanner), seed, scanner, cache)
-
-
 @lru_cache(maxsize=25)
 def _bridge(number: int, seed: int) -> Bridge:
     kind, variant = bridge_specs(number + 1)[number]

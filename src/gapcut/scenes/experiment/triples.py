@@ -29,11 +29,7 @@ def with_triples(folds: Sequence[FoldGraphs], bridges: Sequence[BridgeScan]) -> 
     made = [triples(bridge.scan) for bridge in bridges]
 
     def joined(graphs: GraphSet, numbers: Sequence[int]) -> GraphSet:
-        return GraphSet(
-            (g.replace(cliques=made[i]) for g, i in zip(graphs, numbers, strict=True)),
-            node_feature_names=graphs.node_feature_names,
-            edge_feature_names=graphs.edge_feature_names,
-        )
+        return GraphSet(g.replace(cliques=made[i]) for g, i in zip(graphs, numbers, strict=True))
 
     return [replace(f, training=joined(f.training, f.train), tests=joined(f.tests, f.test)) for f in folds]
 
