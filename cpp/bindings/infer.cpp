@@ -131,6 +131,22 @@ Out<double> unary(const RowMatrix& nodes, const In2<double>& weights) {
                     {static_cast<std::size_t>(nodes.rows()), k});
 }
 
+void bind_reduction(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")
+        .def(nb::init<const PairwiseEnergy&, const In1<std::uint8_t>&>(), "energy"_a, "keep"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro(
+            "core", [](const Reduction& r) { return to_array(std::vector(r.reduced.core())); }, nb::rv_policy::move)
+        .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
+        .def("pairs", &Reduction::pairs)
+        .def_prop_ro("n_pairs", &Reduction::n_pairs)
+        .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")
+        .def(
+            "complete",
+            [](const Reduction& r, const In1<std::int32_t>& labels) { return to_array(r.complete(labels)); },
+            "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
+}
+
 }  // namespace
 
 void bind_infer(nb::module_& m) {
@@ -163,18 +179,7 @@ void bind_infer(nb::module_& m) {
         .def(nb::init<>())
         .def("clear", [](Messages& m) { m.kept.clear(); });
 
-    nb::class_<Reduction>(m, "Reduction", "Parallel edges joined, one-label nodes folded, leaves eliminated.")
-        .def(nb::init<const PairwiseEnergy&, const In1<std::uint8_t>&>(), "energy"_a, "keep"_a, nb::keep_alive<1, 2>())
-        .def_prop_ro(
-            "core", [](const Reduction& r) { return to_array(std::vector(r.reduced.core())); }, nb::rv_policy::move)
-        .def("unary", [](const Reduction& r) { return to_array(r.unary()); })
-        .def("pairs", &Reduction::pairs)
-        .def_prop_ro("n_pairs", &Reduction::n_pairs)
-        .def_prop_ro("constant", &Reduction::constant, "What elimination adds to the minimum, rounded down.")
-        .def(
-            "complete",
-            [](const Reduction& r, const In1<std::int32_t>& labels) { return to_array(r.complete(labels)); },
-            "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
+    bind_reduction(m);
 
     m.def("trws", &run_trws, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "escape"_a = false, "messages"_a.none() = nb::none(), "tell"_a = nb::none(),

@@ -2,7 +2,6 @@
 #include <nanobind/stl/string.h>
 
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "gapcut/learn/primal_dual.hpp"
@@ -67,6 +66,69 @@ std::vector<std::span<const float>> spans(const Problem& p, const In2<float>& ta
     return rows;
 }
 
+// Planes, losses, proven bounds and labelings of the named graphs, by one of the ways.
+nb::tuple evaluate_from(MessageBounds& self, const In1<double>& weights, const In1<std::int32_t>& graphs,
+                        const std::optional<In2<float>>& messages, double unit, const std::string& way,
+                        std::optional<double> seconds) {
+    self.set(messages, unit);
+    return evaluate(self.by_name(way), weights, graphs, seconds);
+}
+
+nb::tuple total_from(MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages,
+                     double unit, const std::string& way, std::optional<double> seconds) {
+    self.set(messages, unit);
+    Labeler& labeler = self.by_name(way);
+    return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
+}
+
+nb::tuple plane_of(const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
+                   std::optional<double> seconds) {
+    const auto labels = labels_of(p, z);
+    const auto rows = spans(p, tables);
+    RelaxedPlane found =
+        until(seconds, [&](const StopTest& stop) { return table_plane(p, labels, rows, threads, stop); });
+    return nb::make_tuple(to_array(std::move(found.plane)), found.loss);
+}
+
+nb::tuple planes_of(const Problem& p, const In2<float>& z, const In2<float>& tables, const In1<std::int32_t>& graphs,
+                    int threads, std::optional<double> seconds) {
+    const auto labels = labels_of(p, z);
+    const auto rows = spans(p, tables);
+    const auto dim = static_cast<std::size_t>(p.dim());
+    std::vector<double> planes(graphs.size() * dim);
+    auto losses = until(seconds, [&](const StopTest& stop) {
+        return table_planes(p, labels, rows, span(graphs), planes.data(), threads, stop);
+    });
+    return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)));
+}
+
+// In the shapes of the point it was made from.
+nb::tuple point(TablePoint&& made, const In2<float>& z, const In2<float>& tables) {
+    return nb::make_tuple(to_array(std::move(made.labels), {z.shape(0), z.shape(1)}),
+                          to_array(std::move(made.tables), {tables.shape(0), tables.shape(1)}));
+}
+
+nb::tuple feasible(const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
+                   std::optional<double> seconds) {
+    const auto labels = labels_of(p, z);
+    const auto rows = spans(p, tables);
+    return point(until(seconds, [&](const StopTest& stop) { return feasible_point(p, labels, rows, threads, stop); }),
+                 z, tables);
+}
+
+nb::tuple mixed(const Problem& p, const In2<float>& z, const In2<float>& tables, const In2<float>& other_z,
+                const In2<float>& other_tables, const In1<std::int32_t>& labeling, const In2<double>& shares,
+                int threads) {
+    const auto view = [](const In2<float>& x) { return std::span(x.data(), x.size()); };
+    for (const auto label : span(labeling))
+        if (label < 0 || label >= p.n_labels) throw std::invalid_argument("a label is out of range");
+    return point(unlocked([&] {
+                     return mixed_point(p, {view(z), view(tables)}, {view(other_z), view(other_tables)}, span(labeling),
+                                        std::span(shares.data(), shares.size()), threads);
+                 }),
+                 z, tables);
+}
+
 }  // namespace
 
 void bind_lp_relaxed(nb::module_& m) {
@@ -74,113 +136,28 @@ void bind_lp_relaxed(nb::module_& m) {
     nb::class_<MessageBounds>(m, "MessageBounds", "One-hot bounds that start from the messages of an iteration.")
         .def(nb::init<const Problem&, int, int, double, int, double>(), "problem"_a, "threads"_a, "max_sweeps"_a,
              "tolerance"_a, "patience"_a, "least_progress"_a, nb::keep_alive<1, 2>())
-        .def(
-            "total",
-            [](MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages, double unit,
-               const std::string& way, std::optional<double> seconds) {
-                self.set(messages, unit);
-                Labeler& labeler = self.by_name(way);
-                return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
-            },
-            "weights"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
-            "Mean plane (dim,), mean loss and mean bound over all graphs: 'quick', of the messages alone; 'separate', "
-            "after sweeps with a table for each edge; 'merged', after TRW-S. "
-            "messages (2 K, M): those of the tails of all edges, then those of the heads, over `unit`; without from "
-            "zero.")
-        .def(
-            "evaluate",
-            [](MessageBounds& self, const In1<double>& weights, const In1<std::int32_t>& graphs,
-               const std::optional<In2<float>>& messages, double unit, const std::string& way,
-               std::optional<double> seconds) {
-                self.set(messages, unit);
-                return evaluate(self.by_name(way), weights, graphs, seconds);
-            },
-            "weights"_a, "graphs"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
-            "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs, after sweeps.")
-        .def(
-            "labelings",
-            [](MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages, double unit,
-               const std::string& way, std::optional<double> seconds) {
-                self.set(messages, unit);
-                Labeler& labeler = self.by_name(way);
-                const Problem& p = labeler.problem();
-                std::vector<std::int32_t> graphs(static_cast<std::size_t>(p.n_graphs())), labels;
-                std::iota(graphs.begin(), graphs.end(), 0);
-                std::vector<double> planes(graphs.size() * static_cast<std::size_t>(p.dim())), losses, bounds;
-                std::vector<Labeler::Labels> found;
-                const auto answers = until(seconds, [&](const StopTest& stop) {
-                    return labeler.evaluate(span(weights), graphs, planes.data(), stop, &found);
-                });
-                for (std::size_t g = 0; g < graphs.size(); ++g) {
-                    losses.push_back(answers[g].loss);
-                    bounds.push_back(answers[g].bound);
-                    labels.insert(labels.end(), found[g].begin(), found[g].end());
-                }
-                return nb::make_tuple(to_array(std::move(planes), {graphs.size(), static_cast<std::size_t>(p.dim())}),
-                                      to_array(std::move(losses)), to_array(std::move(bounds)),
-                                      to_array(std::move(labels)));
-            },
-            "weights"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
-            "The same of all graphs, and their labelings (N,).");
+        .def("total", &total_from, "weights"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
+             "Mean plane (dim,), mean loss and mean bound over all graphs: 'quick', of the messages alone; 'separate', "
+             "after sweeps with a table for each edge; 'merged', after TRW-S. "
+             "messages (2 K, M): those of the tails of all edges, then those of the heads, over `unit`; without from "
+             "zero.")
+        .def("evaluate", &evaluate_from, "weights"_a, "graphs"_a, "messages"_a.none(), "unit"_a, "way"_a,
+             "seconds"_a.none() = nb::none(),
+             "Planes (m, dim), losses (m,), proven bounds (m,) and labelings (N,) of the named graphs, after sweeps.");
     m.def("acyclic", &acyclic, "problem"_a,
           "Whether no graph has a cycle, two edges between the same nodes being one.");
     m.def("parallel_edges", &parallel_edges, "problem"_a, "Whether two edges join the same nodes, either way.");
-    m.def(
-        "table_plane",
-        [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
-           std::optional<double> seconds) {
-            const auto labels = labels_of(p, z);
-            const auto rows = spans(p, tables);
-            RelaxedPlane found =
-                until(seconds, [&](const StopTest& stop) { return table_plane(p, labels, rows, threads, stop); });
-            return nb::make_tuple(to_array(std::move(found.plane)), found.loss);
-        },
-        "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
-        "Mean plane (dim,) and mean loss of labels (N, K) on the simplex and tables (K K, M), made feasible.");
-    m.def(
-        "feasible_point",
-        [](const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
-           std::optional<double> seconds) {
-            const auto labels = labels_of(p, z);
-            const auto rows = spans(p, tables);
-            TablePoint found =
-                until(seconds, [&](const StopTest& stop) { return feasible_point(p, labels, rows, threads, stop); });
-            return nb::make_tuple(to_array(std::move(found.labels), {z.shape(0), z.shape(1)}),
-                                  to_array(std::move(found.tables), {tables.shape(0), tables.shape(1)}));
-        },
-        "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
-        "Labels (N, K) on the simplex and tables (K K, M) made feasible for them, rounded to single precision.");
-    m.def(
-        "mixed_point",
-        [](const Problem& p, const In2<float>& z, const In2<float>& tables, const In2<float>& other_z,
-           const In2<float>& other_tables, const In1<std::int32_t>& labeling, const In2<double>& shares, int threads) {
-            const auto view = [](const In2<float>& x) { return std::span(x.data(), x.size()); };
-            for (const auto label : span(labeling))
-                if (label < 0 || label >= p.n_labels) throw std::invalid_argument("a label is out of range");
-            TablePoint mixed = unlocked([&] {
-                return mixed_point(p, {view(z), view(tables)}, {view(other_z), view(other_tables)}, span(labeling),
-                                   std::span(shares.data(), shares.size()), threads);
-            });
-            return nb::make_tuple(to_array(std::move(mixed.labels), {z.shape(0), z.shape(1)}),
-                                  to_array(std::move(mixed.tables), {tables.shape(0), tables.shape(1)}));
-        },
-        "problem"_a, "labels"_a, "tables"_a, "other_labels"_a, "other_tables"_a, "labeling"_a, "shares"_a, "threads"_a,
-        "Of each graph, shares (3, n_graphs) of two points and a labeling (N,); the rest is the truth's.");
-    m.def(
-        "table_planes",
-        [](const Problem& p, const In2<float>& z, const In2<float>& tables, const In1<std::int32_t>& graphs,
-           int threads, std::optional<double> seconds) {
-            const auto labels = labels_of(p, z);
-            const auto rows = spans(p, tables);
-            const auto dim = static_cast<std::size_t>(p.dim());
-            std::vector<double> planes(graphs.size() * dim);
-            auto losses = until(seconds, [&](const StopTest& stop) {
-                return table_planes(p, labels, rows, span(graphs), planes.data(), threads, stop);
-            });
-            return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)));
-        },
-        "problem"_a, "labels"_a, "tables"_a, "graphs"_a, "threads"_a, "seconds"_a.none() = nb::none(),
-        "Planes (m, dim) and losses (m,) of the named graphs, as table_plane makes them.");
+    m.def("table_plane", &plane_of, "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+          "Mean plane (dim,) and mean loss of labels (N, K) on the simplex and tables (K K, M), made feasible.");
+    m.def("feasible_point", &feasible, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
+          "seconds"_a.none() = nb::none(),
+          "Labels (N, K) on the simplex and tables (K K, M) made feasible for them, rounded to single precision.");
+    m.def("mixed_point", &mixed, "problem"_a, "labels"_a, "tables"_a, "other_labels"_a, "other_tables"_a, "labeling"_a,
+          "shares"_a, "threads"_a,
+          "Of each graph, shares (3, n_graphs) of two points and a labeling (N,); the rest is the truth's.");
+    m.def("table_planes", &planes_of, "problem"_a, "labels"_a, "tables"_a, "graphs"_a, "threads"_a,
+          "seconds"_a.none() = nb::none(),
+          "Planes (m, dim) and losses (m,) of the named graphs, as table_plane makes them.");
 }
 
 }  // namespace gapcut::bindings

@@ -10,16 +10,12 @@ template <class Oracle>
 nb::tuple evaluate(Oracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs,
                    std::optional<double> seconds) {
     const auto dim = static_cast<std::size_t>(oracle.problem().dim());
-    std::vector<double> planes(graphs.size() * dim), losses, bounds;
-    const auto answers = until(seconds, [&](const StopTest& stop) {
+    std::vector<double> planes(graphs.size() * dim);
+    auto answers = until(seconds, [&](const StopTest& stop) {
         return oracle.evaluate(span(weights), span(graphs), planes.data(), stop);
     });
-    for (const auto& answer : answers) {
-        losses.push_back(answer.loss);
-        bounds.push_back(answer.bound);
-    }
-    return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(losses)),
-                          to_array(std::move(bounds)));
+    return nb::make_tuple(to_array(std::move(planes), {graphs.size(), dim}), to_array(std::move(answers.losses)),
+                          to_array(std::move(answers.bounds)), to_array(std::move(answers.labels)));
 }
 
 // run(stop) -> OracleTotals, without the interpreter lock.
@@ -30,24 +26,18 @@ nb::tuple totals(std::optional<double> seconds, F&& run) {
 }
 
 template <class Oracle>
-auto labelings(Oracle& oracle, const In1<double>& weights, const In1<std::int32_t>& graphs) {
-    return to_array(unlocked([&] { return oracle.labelings(span(weights), span(graphs)); }));
-}
-
-template <class Oracle>
 nb::class_<Oracle> bind_oracle_calls(nb::class_<Oracle>&& oracle) {
     using namespace nb::literals;
     oracle
         .def("evaluate", &evaluate<Oracle>, "weights"_a, "graphs"_a, "seconds"_a.none() = nb::none(),
-             "Planes (m, dim), losses (m,) and proven bounds (m,) of the named graphs.")
+             "Planes (m, dim), losses (m,), proven bounds (m,) and labelings, concatenated, of the named graphs.")
         .def(
             "total",
             [](Oracle& self, const In1<double>& weights, std::optional<double> seconds) {
                 return totals(seconds, [&](const StopTest& stop) { return self.total(span(weights), stop); });
             },
             "weights"_a, "seconds"_a.none() = nb::none(),
-            "Mean plane (dim,), mean loss and mean bound over all graphs.")
-        .def("labelings", &labelings<Oracle>, "weights"_a, "graphs"_a, "The labelings found, concatenated.");
+            "Mean plane (dim,), mean loss and mean bound over all graphs.");
     return oracle;
 }
 

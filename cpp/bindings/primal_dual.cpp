@@ -55,24 +55,43 @@ void restore(PrimalDual& self, const nb::dict& d) {
     self.restore(s);
 }
 
-}  // namespace
+Out<float> labels_of_state(const PrimalDual& self, const Problem& p) {
+    return to_array(self.labels(), {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
+}
 
-void bind_primal_dual(nb::module_& m) {
+nb::tuple slack_bound_of(const PrimalDual& self, const Problem& p, const In1<double>& weights, int threads,
+                         std::optional<double> seconds) {
+    const SlackBound found = until(seconds, [&](const StopTest& stop) {
+        return slack_bound(p, span(weights), self.multipliers(), threads, stop);
+    });
+    return nb::make_tuple(found.bound, found.rounding);
+}
+
+Out<float> tables(const PrimalDual& self, const Problem& p) {
+    const auto M = static_cast<std::size_t>(p.edges.rows());
+    const auto tables = self.tables();
+    std::vector<float> all(tables.size() * M, 0.0F);
+    for (std::size_t pair = 0; pair < tables.size(); ++pair)
+        std::ranges::copy(tables[pair], all.begin() + static_cast<std::ptrdiff_t>(pair * M));
+    return to_array(std::move(all), {tables.size(), M});
+}
+
+Out<float> messages(const PrimalDual& self, const Problem& p) {
+    const auto found = self.multipliers();
+    std::vector<float> all;
+    for (const auto* ends : {&found.tail, &found.head})
+        for (const auto& row : *ends) all.insert(all.end(), row.begin(), row.end());
+    return to_array(std::move(all), {found.tail.size() + found.head.size(), static_cast<std::size_t>(p.edges.rows())});
+}
+
+nb::tuple plane_of(const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {
+    const auto labels = labels_of(p, z);
+    RelaxedPlane result = until(seconds, [&](const StopTest& stop) { return relaxed_plane(p, labels, threads, stop); });
+    return nb::make_tuple(to_array(std::move(result.plane)), result.loss);
+}
+
+void bind_state(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<PrimalDualSettings>(m, "PrimalDualSettings")
-        .def(nb::init<>())
-        .def_rw("theta", &PrimalDualSettings::theta)
-        .def_rw("over_relaxation", &PrimalDualSettings::over_relaxation)
-        .def_rw("damping", &PrimalDualSettings::damping)
-        .def_rw("primal_weight", &PrimalDualSettings::primal_weight)
-        .def_rw("rebalance", &PrimalDualSettings::rebalance)
-        .def_rw("kappa0", &PrimalDualSettings::kappa0)
-        .def_rw("screening_interval", &PrimalDualSettings::screening_interval)
-        .def_rw("sweeps", &PrimalDualSettings::sweeps)
-        .def_rw("diagonal", &PrimalDualSettings::diagonal)
-        .def_rw("one_label", &PrimalDualSettings::one_label)
-        .def_rw("spare", &PrimalDualSettings::spare);
-
     nb::class_<PrimalDual>(m, "PrimalDual", "State of the primal-dual iteration.")
         .def(
             "__init__",
@@ -93,47 +112,14 @@ void bind_primal_dual(nb::module_& m) {
             },
             "iterations"_a, "seconds"_a.none() = nb::none())
         .def("weights", [](const PrimalDual& self) { return to_array(self.weights()); })
+        .def("labels", &labels_of_state, "problem"_a)
         .def(
-            "labels",
-            [](const PrimalDual& self, const Problem& p) {
-                return to_array(self.labels(),
-                                {static_cast<std::size_t>(p.nodes.rows()), static_cast<std::size_t>(p.n_labels)});
-            },
-            "problem"_a)
-        .def(
-            "slack_bound",
-            [](const PrimalDual& self, const Problem& p, const In1<double>& weights, int threads,
-               std::optional<double> seconds) {
-                const SlackBound found = until(seconds, [&](const StopTest& stop) {
-                    return slack_bound(p, span(weights), self.multipliers(), threads, stop);
-                });
-                return nb::make_tuple(found.bound, found.rounding);
-            },
-            "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
+            "slack_bound", &slack_bound_of, "problem"_a, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
             "Proven upper bound of the mean slack at these weights from the arc multipliers reached, and its part that "
             "is rounding.")
-        .def(
-            "tables",
-            [](const PrimalDual& self, const Problem& p) {
-                const auto M = static_cast<std::size_t>(p.edges.rows());
-                const auto tables = self.tables();
-                std::vector<float> all(tables.size() * M, 0.0F);
-                for (std::size_t pair = 0; pair < tables.size(); ++pair)
-                    std::ranges::copy(tables[pair], all.begin() + static_cast<std::ptrdiff_t>(pair * M));
-                return to_array(std::move(all), {tables.size(), M});
-            },
-            "problem"_a, "m (K K, M) of each label pair; zeros where a pair is not active.")
-        .def(
-            "messages",
-            [](const PrimalDual& self, const Problem& p) {
-                const auto M = static_cast<std::size_t>(p.edges.rows());
-                const auto found = self.multipliers();
-                std::vector<float> all;
-                for (const auto* ends : {&found.tail, &found.head})
-                    for (const auto& row : *ends) all.insert(all.end(), row.begin(), row.end());
-                return to_array(std::move(all), {found.tail.size() + found.head.size(), M});
-            },
-            "problem"_a, "Multipliers (2 R, M): R rows of the tails of all edges, then R of the heads.")
+        .def("tables", &tables, "problem"_a, "m (K K, M) of each label pair; zeros where a pair is not active.")
+        .def("messages", &messages, "problem"_a,
+             "Multipliers (2 R, M): R rows of the tails of all edges, then R of the heads.")
         .def_prop_ro("unit", &PrimalDual::unit, "Weights over those by which the multipliers are measured.")
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
@@ -141,6 +127,26 @@ void bind_primal_dual(nb::module_& m) {
         .def_prop_ro("active_pairs", &PrimalDual::active_pairs)
         .def_prop_ro("primal_weight", &PrimalDual::primal_weight)
         .def_prop_ro("operations", &PrimalDual::operations, "Of one iteration, in the unit of Repair.operations.");
+}
+
+}  // namespace
+
+void bind_primal_dual(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<PrimalDualSettings>(m, "PrimalDualSettings")
+        .def(nb::init<>())
+        .def_rw("theta", &PrimalDualSettings::theta)
+        .def_rw("over_relaxation", &PrimalDualSettings::over_relaxation)
+        .def_rw("damping", &PrimalDualSettings::damping)
+        .def_rw("primal_weight", &PrimalDualSettings::primal_weight)
+        .def_rw("rebalance", &PrimalDualSettings::rebalance)
+        .def_rw("kappa0", &PrimalDualSettings::kappa0)
+        .def_rw("screening_interval", &PrimalDualSettings::screening_interval)
+        .def_rw("sweeps", &PrimalDualSettings::sweeps)
+        .def_rw("diagonal", &PrimalDualSettings::diagonal)
+        .def_rw("one_label", &PrimalDualSettings::one_label)
+        .def_rw("spare", &PrimalDualSettings::spare);
+    bind_state(m);
 
     nb::class_<Repair>(m, "Repair", "Coordinate ascent on the dual value of relaxed labels.")
         .def(
@@ -168,16 +174,8 @@ void bind_primal_dual(nb::module_& m) {
             },
             "problem"_a, "labels"_a, "Of a run from these labels.");
 
-    m.def(
-        "relaxed_plane",
-        [](const Problem& p, const In2<float>& z, int threads, std::optional<double> seconds) {
-            const auto labels = labels_of(p, z);
-            RelaxedPlane result =
-                until(seconds, [&](const StopTest& stop) { return relaxed_plane(p, labels, threads, stop); });
-            return nb::make_tuple(to_array(std::move(result.plane)), result.loss);
-        },
-        "problem"_a, "labels"_a, "threads"_a, "seconds"_a.none() = nb::none(),
-        "Mean plane (dim,) and mean loss of relaxed labels (N, K) with m = min(z_u, z_v).");
+    m.def("relaxed_plane", &plane_of, "problem"_a, "labels"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+          "Mean plane (dim,) and mean loss of relaxed labels (N, K) with m = min(z_u, z_v).");
 }
 
 }  // namespace gapcut::bindings

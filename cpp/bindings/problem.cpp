@@ -91,9 +91,7 @@ nb::list contents(nb::handle self) {
     return views;
 }
 
-}  // namespace
-
-void bind_problem(nb::module_& m) {
+void bind_rows(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<RowMatrix>(m, "RowMatrix", "Feature rows; stored dense or compressed by content.")
         .def_static("from_dense", &dense, "values"_a)
@@ -116,7 +114,13 @@ void bind_problem(nb::module_& m) {
                                 {static_cast<std::size_t>(g.n_tuples()), static_cast<std::size_t>(g.order)});
             },
             nb::rv_policy::move);
+}
 
+}  // namespace
+
+void bind_problem(nb::module_& m) {
+    using namespace nb::literals;
+    bind_rows(m);
     nb::class_<Problem>(m, "Problem", "All training graphs, packed.")
         .def_static("make", &make, "n_labels"_a, "nodes"_a, "edges"_a, "node_offset"_a, "edge_offset"_a, "tail"_a,
                     "head"_a, "labels"_a, "loss"_a, "costs"_a, "cliques"_a = std::vector<CliqueGroup>())
@@ -146,14 +150,7 @@ void bind_problem(nb::module_& m) {
         .def("contents", &contents, "All packed arrays as read-only views.",
              nb::sig("def contents(self) -> list[NDArray[numpy.generic]]"))
         .def("true_feature_sum", [](const Problem& p) { return to_array(true_feature_sum(p)); })
-        .def("nonnegative_columns",
-             [](const Problem& p) {
-                 const auto ok = nonnegative_columns(p);
-                 auto* copy = new bool[ok.size()];
-                 for (std::size_t d = 0; d < ok.size(); ++d) copy[d] = ok[d] != 0;
-                 nb::capsule free(copy, [](void* q) noexcept { delete[] static_cast<bool*>(q); });
-                 return Out<bool>(copy, {ok.size()}, free);
-             })
+        .def("nonnegative_columns", [](const Problem& p) { return to_array(nonnegative_columns(p)); })
         .def("feature_columns", [](const Problem& p) { return to_array(feature_columns(p)); })
         .def("absolute_feature_sums",
              [](const Problem& p) {

@@ -1,50 +1,20 @@
 // Every kernel of every target that this machine has, against plain loops.
 #include <algorithm>
-#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "gapcut/kernels.hpp"
 #include "gapcut/learn/repair.hpp"
 #include "gapcut/learn/repair_kernels.hpp"
+#include "kernel_numbers.hpp"
 
 namespace gapcut {
+
+using namespace testing;
+
 namespace {
 
 const std::int64_t kLengths[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 67, 140};
-
-template <class Real>
-std::vector<Real> numbers(std::mt19937& random, std::int64_t n, double low = -1.0, double high = 1.0) {
-    std::uniform_real_distribution<double> draw(low, high);
-    std::vector<Real> out(static_cast<std::size_t>(n));
-    for (Real& x : out) x = static_cast<Real>(draw(random));
-    return out;
-}
-
-template <class Real>
-bool near(const std::vector<Real>& a, const std::vector<Real>& b) {
-    const double tolerance = sizeof(Real) == 4 ? 1e-5 : 1e-12;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        if (!(std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])) <=
-              tolerance * (1.0 + std::abs(static_cast<double>(b[i])))))
-            return false;
-    return true;
-}
-bool near(double a, double b, double tolerance = 1e-12) { return std::abs(a - b) <= tolerance * (1.0 + std::abs(b)); }
-
-// test(random) with each target in use.
-template <class F>
-void on_every_target(F test) {
-    for (const auto& name : targets()) {
-        use_target(name);
-        CHECK(name == kernels().name);
-        std::mt19937 random(7);
-        test(random);
-    }
-    use_target("");
-}
 
 }  // namespace
 

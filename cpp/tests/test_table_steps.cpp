@@ -4,35 +4,22 @@
 #include <random>
 #include <vector>
 
-#include "check.hpp"
-#include "gapcut/kernels.hpp"
+#include "kernel_numbers.hpp"
 
 namespace gapcut {
+
+using namespace testing;
+
 namespace {
 
 using List = std::vector<float>;
 
-List numbers(std::mt19937& random, std::int64_t n, float low = -1.0F, float high = 1.0F) {
-    std::uniform_real_distribution<float> draw(low, high);
-    List out(static_cast<std::size_t>(n));
-    for (float& x : out) x = draw(random);
-    return out;
-}
-
-bool near(const List& a, const List& b, float tolerance = 1e-5F) {
-    for (std::size_t i = 0; i < a.size(); ++i)
-        if (!(std::abs(a[i] - b[i]) <= tolerance * (1.0F + std::abs(b[i])))) return false;
-    return true;
-}
-
+// test(random, n) with each target, for some lengths.
 template <class F>
-void on_every_target(F test) {
-    for (const auto& name : targets()) {
-        use_target(name);
-        std::mt19937 random(11);
+void on_lengths(F test) {
+    on_every_target([&](std::mt19937& random) {
         for (const std::int64_t n : {1, 3, 8, 17, 40}) test(random, n);
-    }
-    use_target("");
+    });
 }
 
 float unit(float x) { return std::clamp(x, 0.0F, 1.0F); }
@@ -40,12 +27,12 @@ float unit(float x) { return std::clamp(x, 0.0F, 1.0F); }
 }  // namespace
 
 GAPCUT_TEST(table_sums_add_rows_and_columns) {
-    on_every_target([](std::mt19937& random, std::int64_t n) {
+    on_lengths([](std::mt19937& random, std::int64_t n) {
         constexpr std::int64_t K = 3;
         const auto stride = n + 5;
         std::vector<List> m;
         std::vector<const float*> entries;
-        for (std::int64_t pair = 0; pair < K * K; ++pair) m.push_back(numbers(random, n, 0.0F));
+        for (std::int64_t pair = 0; pair < K * K; ++pair) m.push_back(numbers<float>(random, n, 0.0F));
         for (std::int64_t pair = 0; pair < K * K; ++pair) entries.push_back(pair == 4 ? nullptr : m[pair].data());
         List rows(K * stride), columns(K * stride), rows_ = rows, columns_ = columns;
         for (std::int64_t pair = 0; pair < K * K; ++pair)
@@ -59,10 +46,10 @@ GAPCUT_TEST(table_sums_add_rows_and_columns) {
 }
 
 GAPCUT_TEST(messages_and_tables_step) {
-    on_every_target([](std::mt19937& random, std::int64_t n) {
+    on_lengths([](std::mt19937& random, std::int64_t n) {
         for (const bool at_most : {false, true}) {
-            const auto z = numbers(random, n, 0.0F), sum = numbers(random, n, 0.0F);
-            auto d = numbers(random, n, at_most ? 0.0F : -1.0F), out = d, node = numbers(random, n);
+            const auto z = numbers<float>(random, n, 0.0F), sum = numbers<float>(random, n, 0.0F);
+            auto d = numbers<float>(random, n, at_most ? 0.0F : -1.0F), out = d, node = numbers<float>(random, n);
             auto d_ = d, out_ = out, node_ = node;
             float moved = 0.0F;
             for (std::int64_t e = 0; e < n; ++e) {
@@ -76,10 +63,10 @@ GAPCUT_TEST(messages_and_tables_step) {
             }
             const float found =
                 kernels().message_step[at_most](n, 0.7F, 1.8F, z.data(), sum.data(), d.data(), out.data(), node.data());
-            CHECK(near(d, d_) && near(out, out_) && near(node, node_) && near({found}, {moved}, 1e-4F));
+            CHECK(near(d, d_) && near(out, out_) && near(node, node_) && near(found, moved, 1e-4));
         }
-        const auto gain = numbers(random, n), tail = numbers(random, n), head = numbers(random, n);
-        auto m = numbers(random, n, 0.0F), m_ = m;
+        const auto gain = numbers<float>(random, n), tail = numbers<float>(random, n), head = numbers<float>(random, n);
+        auto m = numbers<float>(random, n, 0.0F), m_ = m;
         float moved = 0.0F;
         for (std::int64_t e = 0; e < n; ++e) {
             const float by = unit(m_[e] + 0.4F * (gain[e] - tail[e] - head[e])) - m_[e];
@@ -87,18 +74,19 @@ GAPCUT_TEST(messages_and_tables_step) {
             moved += by * by / 0.4F;
         }
         const float found = kernels().table_step(n, 0.4F, 1.8F, gain.data(), tail.data(), head.data(), m.data());
-        CHECK(near(m, m_) && near({found}, {moved}, 1e-4F));
+        CHECK(near(m, m_) && near(found, moved, 1e-4));
     });
 }
 
 // The nearest point of the simplex: some t lowers all labels that stay positive by the same, and these add up to 1.
 GAPCUT_TEST(labels_go_to_the_nearest_point_of_the_simplex) {
-    on_every_target([](std::mt19937& random, std::int64_t n) {
+    on_lengths([](std::mt19937& random, std::int64_t n) {
         for (const std::int64_t K : {1, 2, 5, 26})
             for (const float size : {0.5F, 1e4F}) {
                 const auto stride = n + 3;
-                const auto sigma = numbers(random, n, 0.1F), score = numbers(random, K * stride, -size, size);
-                auto z = numbers(random, K * stride), ahead = z;
+                const auto sigma = numbers<float>(random, n, 0.1F),
+                           score = numbers<float>(random, K * stride, -size, size);
+                auto z = numbers<float>(random, K * stride), ahead = z;
                 const auto before = z;
                 kernels().simplex_step(n, K, 1.8F, sigma.data(), score.data(), stride, z.data(), ahead.data(), stride);
                 for (std::int64_t i = 0; i < n; ++i) {
@@ -124,13 +112,13 @@ GAPCUT_TEST(labels_go_to_the_nearest_point_of_the_simplex) {
 }
 
 GAPCUT_TEST(listed_rows_add_up) {
-    on_every_target([](std::mt19937& random, std::int64_t n) {
+    on_lengths([](std::mt19937& random, std::int64_t n) {
         for (const std::int64_t registers : {1, 2, 3, 5, 6}) {
             const auto width = registers * kernels().floats;
-            const auto rows = numbers(random, n * width), weight = numbers(random, n);
+            const auto rows = numbers<float>(random, n * width), weight = numbers<float>(random, n);
             std::vector<std::int32_t> at;
             for (std::int64_t i = 0; i < n; i += 2) at.push_back(static_cast<std::int32_t>(i));
-            auto sum = numbers(random, width), sum_ = sum;
+            auto sum = numbers<float>(random, width), sum_ = sum;
             for (const auto i : at)
                 for (std::int64_t d = 0; d < width; ++d) sum_[d] += weight[i] * rows[i * width + d];
             kernels().add_listed_rows(std::ssize(at), at.data(), weight.data(), width, rows.data(), sum.data());

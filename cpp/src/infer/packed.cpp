@@ -94,6 +94,28 @@ class TablePlaces {
     std::unordered_map<std::uintptr_t, std::pair<std::int64_t, std::int64_t>> known_;
 };
 
+// A live pair between two places in the order.
+struct Item {
+    std::int32_t source, target;
+    std::int64_t pair;
+};
+
+// All of them, by source, then target.
+std::vector<Item> items_of(const Reduction& reduced, const std::vector<std::int32_t>& place) {
+    std::vector<Item> items;
+    for (std::size_t p = 0; p < reduced.pairs().size(); ++p) {
+        if (!reduced.alive(static_cast<std::int64_t>(p))) continue;
+        const std::int32_t a = place[reduced.pairs()[p].low], b = place[reduced.pairs()[p].high];
+        items.push_back({std::min(a, b), std::max(a, b), static_cast<std::int64_t>(p)});
+    }
+    if (items.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+        throw std::invalid_argument("too many edges: message passing takes fewer than 2^31");
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+        return a.source != b.source ? a.source < b.source : a.target < b.target;
+    });
+    return items;
+}
+
 }  // namespace
 
 Buffer::Buffer(std::int64_t size) : size_(size) {
@@ -154,21 +176,7 @@ Packed Packed::arrange(const Reduction& reduced, const std::vector<std::int32_t>
         std::fill(u + out.labels[i], u + out.width[i], kInfinity);
     }
 
-    struct Item {
-        std::int32_t source, target;
-        std::int64_t pair;
-    };
-    std::vector<Item> items;
-    for (std::size_t p = 0; p < reduced.pairs().size(); ++p) {
-        if (!reduced.alive(static_cast<std::int64_t>(p))) continue;
-        const std::int32_t a = place[reduced.pairs()[p].low], b = place[reduced.pairs()[p].high];
-        items.push_back({std::min(a, b), std::max(a, b), static_cast<std::int64_t>(p)});
-    }
-    if (items.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-        throw std::invalid_argument("too many edges: message passing takes fewer than 2^31");
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
-        return a.source != b.source ? a.source < b.source : a.target < b.target;
-    });
+    const std::vector<Item> items = items_of(reduced, place);
 
     out.forward_at.assign(n + 1, 0);
     out.backward_at.assign(n + 1, 0);

@@ -19,7 +19,7 @@ GraphAnswer OneHotMaximiser::solve(const Weights& w, std::int64_t graph, Scratch
                         [&](std::int32_t d, double x) { truth += x * w.pairwise[(d * p.n_labels + k) * w.width + l]; });
     }
     const double bound = checked_bound(std::max(0.0, found - truth) + one_hot_.rounding(w, graph));
-    return {plane == nullptr ? 0.0 : one_hot_.add_plane(graph, s.labels.data(), plane), bound};
+    return {one_hot_.add_plane(graph, s.labels.data(), plane), bound};
 }
 
 }  // namespace gapcut

@@ -68,8 +68,8 @@ class OraclePlanes:
     losses: FloatArray
     bounds: FloatArray
 
-    labels: Int32Array | None = None
-    """(N,) the labelings, where they were asked for."""
+    labels: AnyArray | None = None
+    """The labelings one after the other, where the oracle gives them: (N,) codes, or (N K,) indicators."""
 
     def mean(self) -> OracleTotal:
         """Means of the planes of all graphs, found at the same weights; that of the bounds is proven too."""
@@ -270,7 +270,7 @@ class NativeOracle(Oracle):
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
-        chosen = self._every_graph() if graphs is None else np.asarray(graphs, dtype=np.int32)
+        chosen = np.asarray(range(self._problem.n_graphs) if graphs is None else graphs, dtype=np.int32)
         return OraclePlanes(*self._native.evaluate(contiguous(w), chosen, time_left))
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
@@ -278,12 +278,9 @@ class NativeOracle(Oracle):
 
     def _labelings(self, w: FloatArray) -> list[AnyArray]:
         """What was found at ``w``, flat, one array per graph."""
-        core = self._problem.core
-        flat = self._native.labelings(contiguous(w), self._every_graph())
-        return np.split(flat, core.node_offset[1:-1] * (len(flat) // max(1, core.node_offset[-1])))
-
-    def _every_graph(self) -> Int32Array:
-        return np.arange(self._problem.n_graphs, dtype=np.int32)
+        offset, flat = self._problem.core.node_offset, self.evaluate(w).labels
+        assert flat is not None
+        return np.split(flat, offset[1:-1] * (len(flat) // max(1, offset[-1])))
 
 
 def contiguous(w: FloatArray) -> FloatArray:

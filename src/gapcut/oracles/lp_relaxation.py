@@ -101,8 +101,8 @@ class LpRelaxation(Relaxation):
     def labelings(
         self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
     ) -> OraclePlanes:
-        start = self._start(messages)
-        return OraclePlanes(*self._bounds.labelings(contiguous(w), *start, "separate", time_left))
+        graphs, start = np.arange(self._core.n_graphs, dtype=np.int32), self._start(messages)
+        return OraclePlanes(*self._bounds.evaluate(contiguous(w), graphs, *start, "separate", time_left))
 
     def _start(self, messages: NDArray[np.float32] | None) -> tuple[NDArray[np.float32], float]:
         return self.messages() if messages is None else messages, self.state.unit

@@ -186,6 +186,6 @@ def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArra
     unary = core.n_labels * core.node_dim
     never_true = core.true_feature_sum() == 0.0
     never_true[:unary] = False
-    nonnegative = core.nonnegative_columns()[core.feature_columns()]
+    nonnegative = core.nonnegative_columns()[core.feature_columns()] != 0
     at_zero = (lower == 0.0) & ((upper == 0.0) | (never_true & nonnegative))
     return np.flatnonzero(~at_zero).astype(np.int32)

@@ -39,6 +39,7 @@ class CutMaximiser {
     const Problem& problem() const { return problem_; }
     Scratch scratch() const { return {}; }
     Weights prepare(std::span<const double> compact, const ArcMultipliers* multipliers = nullptr) const;
+    // `plane` may be null.
     GraphAnswer solve(const Weights& weights, std::int64_t graph, Scratch& s, double* plane) const;
     const std::vector<std::uint8_t>& labels(const Scratch& s) const { return s.closure.labels(); }
 

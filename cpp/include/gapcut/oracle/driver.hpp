@@ -5,7 +5,6 @@
 //     problem(), scratch()       the problem; new scratch memory
 //     prepare(compact)           throws std::invalid_argument for weights the oracle cannot take
 //     solve(weights, graph, scratch, plane)   the answer; adds Psi(x, y) - Psi(x, z) to the row `plane` (dim(),)
-//                                             unless it is null
 //     labels(scratch)            the labeling of the last solve()
 #pragma once
 
@@ -53,43 +52,34 @@ class Oracle {
 
     const Problem& problem() const { return maximiser_.problem(); }
 
-    // Solves the named graphs. Row r of `planes` (graphs.size() x dim(), zero on entry) is the plane of graphs[r];
-    // `found`, unless null, gets their labelings.
-    std::vector<GraphAnswer> evaluate(std::span<const double> compact, std::span<const std::int32_t> graphs,
-                                      double* planes, const StopTest& stop = {}, std::vector<Labels>* found = nullptr) {
+    // What was found for some graphs, one entry a graph; `labels` are concatenated.
+    struct Answers {
+        std::vector<double> losses, bounds;
+        Labels labels;
+    };
+
+    // Solves the named graphs. Row r of `planes` (graphs.size() x dim(), zero on entry) is the plane of graphs[r].
+    Answers evaluate(std::span<const double> compact, std::span<const std::int32_t> graphs, double* planes,
+                     const StopTest& stop = {}) {
         check_graphs(problem(), graphs);
         const Weights weights = maximiser_.prepare(compact);
-        std::vector<GraphAnswer> answers(graphs.size());
-        if (found != nullptr) found->resize(graphs.size());
+        Answers answers{std::vector<double>(graphs.size()), std::vector<double>(graphs.size()), {}};
+        std::vector<Labels> found(graphs.size());
         run(
             std::ssize(graphs),
             [&](std::int64_t item, Scratch& s) {
-                answers[item] = maximiser_.solve(weights, graphs[item], s, planes + item * problem().dim());
-                if (found != nullptr) (*found)[item] = maximiser_.labels(s);
+                const auto one = maximiser_.solve(weights, graphs[item], s, planes + item * problem().dim());
+                answers.losses[item] = one.loss;
+                answers.bounds[item] = one.bound;
+                found[item] = maximiser_.labels(s);
             },
             stop);
+        for (const Labels& labels : found) answers.labels.insert(answers.labels.end(), labels.begin(), labels.end());
         return answers;
     }
 
     OracleTotals total(std::span<const double> compact, const StopTest& stop = {}) {
         return total(maximiser_.prepare(compact), stop);
-    }
-
-    // The labelings found for the named graphs, concatenated.
-    Labels labelings(std::span<const double> compact, std::span<const std::int32_t> graphs, const StopTest& stop = {}) {
-        check_graphs(problem(), graphs);
-        const Weights weights = maximiser_.prepare(compact);
-        std::vector<Labels> found(graphs.size());
-        run(
-            std::ssize(graphs),
-            [&](std::int64_t item, Scratch& s) {
-                maximiser_.solve(weights, graphs[item], s, nullptr);
-                found[item] = maximiser_.labels(s);
-            },
-            stop);
-        Labels all;
-        for (const Labels& labels : found) all.insert(all.end(), labels.begin(), labels.end());
-        return all;
     }
 
   protected:
