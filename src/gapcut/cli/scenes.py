@@ -73,11 +73,9 @@ def train_command(
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    from gapcut.scenes.clouds import ClassMap, read_cloud
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
 
     check_outputs({out: MODEL}, [folder, classes], force)
-    class_map = None if classes is None else ClassMap.read(classes)
     start = time.monotonic()
     options = TrainingOptions(
         n_trees=trees,
@@ -89,25 +87,33 @@ def train_command(
         n_jobs=thread_count(jobs),
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
-        files, skipped = scan_files(folder)
-        clouds = [
-            read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
-            for path in files
-        ]
-        clouds = clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds]
+        clouds, skipped = _training_clouds(folder, columns, classes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
             trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
         interrupt.saving = True
         trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, trained.model.save)
-    document = _training_document(trained, len(clouds), out, time.monotonic() - start)
-    document["skipped"] = skipped
+    document = {**_training_document(trained, len(clouds), out, time.monotonic() - start), "skipped": skipped}
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
-    open_ = trained.model.learner.certificate_.status != "certified"
-    return NOT_CERTIFIED if certified and open_ else DONE
+    return NOT_CERTIFIED if certified and document["certificate"]["status"] != "certified" else DONE
+
+
+def _training_clouds(
+    folder: Path, columns: str | None, classes: Path | None
+) -> tuple[list[PointCloud], list[str]]:
+    """The labelled scans of a folder in the classes of a file, if one is named, and the files left out."""
+    from gapcut.scenes.clouds import ClassMap, read_cloud
+
+    class_map = None if classes is None else ClassMap.read(classes)
+    files, skipped = scan_files(folder)
+    clouds = [
+        read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
+        for path in files
+    ]
+    return clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds], skipped
 
 
 def label(
