@@ -2,7 +2,6 @@
 
 from gapcut.certificates.bounds import Bounds, dual_bound, primal_bound, trivial_bound
 from gapcut.certificates.certificate import (
-    STATUSES,
     Callback,
     Certificate,
     OneHotClaim,
@@ -14,7 +13,6 @@ from gapcut.certificates.proof import DualPoint, Proof, packed, prove
 from gapcut.certificates.theorem import iteration_bound
 
 __all__ = [
-    "STATUSES",
     "Bounds",
     "Callback",
     "Certificate",

@@ -10,7 +10,6 @@ from typing import Literal
 from gapcut.oracles.base import ProblemName
 
 Status = Literal["certified", "stopped", "uncertified"]
-STATUSES: tuple[Status, ...] = ("certified", "stopped", "uncertified")
 
 
 class Bracket:

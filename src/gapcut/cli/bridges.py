@@ -204,10 +204,10 @@ def _written(console: Console, files: list[str]) -> None:
 
 
 def _make(number: int, seed: int, out: Path) -> str:
-    from gapcut.scenes.bridges import bridge_specs, make_bridge, write_glb, write_ifc, write_ply
+    from gapcut.scenes.bridges import write_glb, write_ifc, write_ply
+    from gapcut.scenes.bridges.make import numbered_bridge
 
-    kind, variant = bridge_specs(number + 1)[number]
-    bridge = make_bridge(kind, seed, variant)
+    bridge = numbered_bridge(number, seed)
     write_glb(bridge, out / f"{bridge.name}.glb")
     write_ply(bridge, out / f"{bridge.name}.ply")
     if find_spec("ifcopenshell") is not None:
@@ -216,10 +216,9 @@ def _make(number: int, seed: int, out: Path) -> str:
 
 
 def _scan(number: int, seed: int, quick: bool, form: str, out: Path) -> dict[str, Any]:
-    from gapcut.scenes.bridges import bridge_specs, make_bridge
+    from gapcut.scenes.bridges.make import numbered_bridge
 
-    kind, variant = bridge_specs(number + 1)[number]
-    return _write_scan(make_bridge(kind, seed, variant), seed, quick, out, form)
+    return _write_scan(numbered_bridge(number, seed), seed, quick, out, form)
 
 
 def _scan_ifc(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -78,15 +78,8 @@ def _additions() -> list[Variant]:
     ]
 
 
-def _ours(
-    note: str,
-    *,
-    paper: bool = True,
-    edges: bool = True,
-    pairs: bool = True,
-    options: Mapping[str, Any] = AS_GIVEN,
-) -> Variant:
-    return Variant(Contender("primal-dual", "cut", note=note), paper, edges, pairs, options=options)
+def _ours(note: str, **changes: Any) -> Variant:
+    return replace(Variant(Contender("primal-dual", "cut", note=note), options=AS_GIVEN), **changes)
 
 
 def compare_on_bridges(

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from gapcut.certificates import STATUSES, Certificate, OneHotClaim, Record
+from gapcut.certificates import Certificate, OneHotClaim, Record
 from gapcut.data.labels import object_array, plain_value
 from gapcut.features import FeaturePipeline
 from gapcut.files import ModelFileError, blame, read_container
@@ -18,10 +19,12 @@ from gapcut.inference import CliqueWeights
 from gapcut.model.chosen import Choice
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import LabelCoder
-from gapcut.oracles.base import PROBLEMS
 from gapcut.stacking import Base
 from gapcut.typing import AnyArray
 from gapcut.version import __version__
+
+T = TypeVar("T")
+B = TypeVar("B", Certificate, OneHotClaim)
 
 FORMAT = 1
 """Version of the file format; a reader refuses versions it does not know."""
@@ -199,41 +202,15 @@ def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
 
 
 def _read_certificate(given: dict[str, Any]) -> Certificate:
-    infinite = {"upper": math.inf} if given.get("upper", 0.0) is None else {}
     beside = given.get("one_hot")
-    claim = {} if beside is None else {"one_hot": _read_claim(beside)}
-    certificate = Certificate(**{**given, **infinite, **claim})
-    if not (_is_number(certificate.lower) and (infinite or _is_number(certificate.upper))):
-        raise ValueError("the certificate's bounds are no numbers")
-    if certificate.lower > certificate.upper:
-        raise ValueError("the certificate's lower bound is above its upper bound")
-    if certificate.status not in STATUSES:
-        raise ValueError("the certificate has no known status")
-    if certificate.problem not in PROBLEMS:
-        raise ValueError("the certificate names no known problem")
-    for name in ("oracle_calls", "passes"):
-        if type(getattr(certificate, name)) is not int:
-            raise ValueError(f"the certificate's {name} is no whole number")
-    if not _is_number(certificate.rounding):
-        raise ValueError("the certificate's rounding is no number")
-    if certificate.iteration_bound is not None and type(certificate.iteration_bound) is not int:
-        raise ValueError("the certificate's iteration bound is no whole number")
-    return certificate
+    claim = {} if beside is None else {"one_hot": _in_order(_value_of(OneHotClaim, beside))}
+    return _in_order(_value_of(Certificate, {**given, **claim}, infinite={"upper": math.inf}))
 
 
 def _read_temperature(value: Any) -> float | None:
     if value is not None and not (type(value) is float and math.isfinite(value) and value > 0):
         raise ValueError("the temperature is no positive number")
     return value
-
-
-def _read_claim(given: dict[str, Any]) -> OneHotClaim:
-    claim = OneHotClaim(**given)
-    if not (_is_number(claim.lower) and _is_number(claim.upper) and claim.lower <= claim.upper):
-        raise ValueError("the one-hot claim's bounds are no numbers in order")
-    if claim.status not in STATUSES or type(claim.tight_graphs) is not int or type(claim.graphs) is not int:
-        raise ValueError("the one-hot claim has no known status or counts")
-    return claim
 
 
 def _certificate_fields(certificate: Certificate) -> dict[str, Any]:
@@ -249,24 +226,41 @@ def _read_record(row: Any) -> Record:
     names = [f.name for f in fields(Record)]
     if not isinstance(row, list) or len(row) != len(names):
         raise ValueError("a history record has the wrong length")
-    values: dict[str, Any] = dict(zip(names, row, strict=True))
-    if values["upper"] is None:
-        values["upper"] = math.inf
-    if values["lower"] is None:
-        values["lower"] = -math.inf
-    if not all(type(v) in (int, float) for v in values.values()):
-        raise ValueError("a history record holds something that is no number")
-    return Record(**values)
+    ends = {"upper": math.inf, "lower": -math.inf}
+    return _value_of(Record, dict(zip(names, row, strict=True)), infinite=ends)
 
 
 def _read_summary(given: dict[str, Any]) -> DataSummary:
-    summary = DataSummary(**given)
-    counts = (summary.graphs, summary.nodes, summary.edges, summary.cliques)
-    if not all(type(v) is int and v >= 0 for v in counts):
+    summary = _value_of(DataSummary, given)
+    if min(summary.graphs, summary.nodes, summary.edges, summary.cliques) < 0:
         raise ValueError("the training data's sizes are no counts")
-    if not isinstance(summary.fingerprint, str):
-        raise ValueError("the training data's fingerprint is no text")
     return summary
+
+
+def _value_of(
+    kind: type[T], given: Mapping[str, Any], infinite: Mapping[str, float] = MappingProxyType({})
+) -> T:
+    """``kind(**given)``, where null stands for what is ``infinite``. Raises ValueError for a value that is not of its
+    field's type, TypeError for other fields."""
+    hints = get_type_hints(kind)
+    known = {name: infinite[name] for name, value in given.items() if value is None and name in infinite}
+    for name, value in given.items():
+        if name not in known and not _is_of(hints.get(name, object), value):
+            raise ValueError(f"{name!r} of a {kind.__name__} is {value!r:.40}")
+    return kind(**{**given, **known})
+
+
+def _is_of(hint: Any, value: Any) -> bool:
+    """Whole numbers are no truth values, and others are finite."""
+    if get_origin(hint) in (Literal, UnionType):
+        return any(value == h if get_origin(hint) is Literal else _is_of(h, value) for h in get_args(hint))
+    return _is_number(value) if hint is float else hint is object or type(value) is hint
+
+
+def _in_order(bracket: B) -> B:
+    if bracket.lower > bracket.upper:
+        raise ValueError("a lower bound is above its upper bound")
+    return bracket
 
 
 def _expect(document: Mapping[str, Any], name: str, kind: type) -> Any:

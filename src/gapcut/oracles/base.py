@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from gapcut.typing import AnyArray, FloatArray, Int32Array
 
 ProblemName = Literal["relaxed binary", "one-hot", "LP-relaxed one-hot"]
 """Label space of the inner maximum: {0,1}^{V x K}, one label per node, or the local polytope over the latter."""
-
-PROBLEMS: tuple[ProblemName, ...] = get_args(ProblemName)
 
 
 @dataclass(frozen=True)

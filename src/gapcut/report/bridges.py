@@ -15,8 +15,9 @@ from gapcut.report.figures import save_figure
 from gapcut.report.model import draw_model
 from gapcut.report.page import PageFigure, PageTable, write_page
 from gapcut.report.scene_view import SceneView
-from gapcut.scenes.bridges import CLASSES, bridge_specs, make_bridge
+from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.bridges.colours import hex_colours
+from gapcut.scenes.bridges.make import numbered_bridge
 from gapcut.scenes.experiment import (
     BridgeScan,
     FoldResult,
@@ -84,10 +85,10 @@ def _pictures(
     """Names of the files written: one per test bridge, each type once."""
     names = []
     for number, solution in list(zip(result.test, result.solutions, strict=True))[-most:]:
-        kind, variant = bridge_specs(number + 1)[number]
-        figure = bridge_figure(make_bridge(kind, seed, variant), bridges[number], solution.labels)
-        save_figure(figure, folder / f"bridge-{kind}.png", dpi=100)
-        names.append(f"bridge-{kind}.png")
+        bridge = numbered_bridge(number, seed)
+        figure = bridge_figure(bridge, bridges[number], solution.labels)
+        save_figure(figure, folder / f"bridge-{bridge.type}.png", dpi=100)
+        names.append(f"bridge-{bridge.type}.png")
     return names
 
 

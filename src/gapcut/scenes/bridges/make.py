@@ -45,4 +45,10 @@ def make_bridges(n: int = 25, seed: int = 0) -> list[Bridge]:
 
     Bridges of a smaller n are the first ones of a larger n; bridges 5 f to 5 f + 4 make fold f.
     """
-    return [make_bridge(type_, seed, variant) for type_, variant in bridge_specs(n)]
+    return [numbered_bridge(i, seed) for i in range(n)]
+
+
+def numbered_bridge(number: int, seed: int = 0) -> Bridge:
+    """Bridge ``number`` of a seed, counted from 0: see :func:`make_bridges`."""
+    kind, variant = bridge_specs(number + 1)[number]
+    return make_bridge(kind, seed, variant)

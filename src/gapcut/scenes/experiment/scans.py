@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.scenes.bridges import CLASSES, Bridge, bridge_specs, make_bridge
+from gapcut.scenes.bridges import CLASSES, Bridge
+from gapcut.scenes.bridges.make import numbered_bridge
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import bridge_digest, digest, kept
@@ -48,8 +49,7 @@ class BridgeScan:
 
 @lru_cache(maxsize=25)
 def _bridge(number: int, seed: int) -> Bridge:
-    kind, variant = bridge_specs(number + 1)[number]
-    return make_bridge(kind, seed, variant)
+    return numbered_bridge(number, seed)
 
 
 def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
