@@ -118,9 +118,11 @@ def upper_end(p, proof):
     |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
         s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
     K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
-    unit = WHOLE << max(p.kx + ku, p.kf + kw, 128)  # A, b and messages are whole numbers over this
+    d = np.zeros((p.M, 0)) if p.binary else fits(proof, "messages", np.float32, p.M, K - 1).astype(np.float64)
+    Dp, kd = pieces(d)  # messages of all edges to their heads; that for the last label is 0
+    unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
     A = product(p.Xp, Up) * (unit >> (p.kx + ku))
-    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)  # rest: - w . F(y), and bounds of sums of m
+    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)  # rest: - w . F(y)
     np.subtract.at(rest, p.graph, A[np.arange(p.N), p.y])
     pairs = np.flatnonzero(p.pairwise.any(axis=2)) if p.binary else np.arange(K * K)  # k K + l; else b = 0
     shares = fits(proof, "shares", np.uint16, *proof["shares"].shape[:1]) if p.binary else np.zeros(0)
@@ -141,15 +143,11 @@ def upper_end(p, proof):
             np.add.at(A, (tail[e], pairs[c] // K), gain * q)
             np.add.at(A, (head[e], pairs[c] % K), gain * (WHOLE - q))
         else:
-            # sum_k d_ek (z_uk - sum_l m_ekl) = 0 for any messages d = q 2^x, likewise at v: A_uk grows by d_ek, b_ekl
-            # falls by both messages. The m_ekl of an edge are >= 0 and add up to 1: their part is at most its largest.
-            x = fits(proof, "exponents", np.int8, p.M, 2)[rows].ravel().tolist()  # at least -128
-            d = np.zeros((len(tail), 2, K), dtype=object)  # the last label has d = 0
-            d[:, :, :-1] = fits(proof, "messages", np.int16, p.M, 2, K - 1)[rows]
-            d *= np.array([(unit >> 128) << (128 + i) for i in x], dtype=object).reshape(-1, 2, 1)
-            table = b.reshape(-1, K, K) - d[:, 0, :, None] - d[:, 1, None, :]
-            np.add.at(A, np.stack([tail, head], axis=1), d)
-            np.add.at(rest, p.graph[tail], table.reshape(-1, K * K).max(axis=1))
+            # For any messages d: sum_kl b_ekl m_ekl = sum_l d_el z_vl + sum_kl (b_ekl - d_el) m_ekl, as sum_k m_ekl =
+            # z_vl; and, as m >= 0 and sum_l m_ekl = z_uk, the last sum is at most sum_k max_l (b_ekl - d_el) z_uk.
+            d = product([(s, q[rows]) for s, q in Dp], [(0, np.eye(K - 1, K, dtype=np.int64))]) * (unit >> kd)
+            np.add.at(A, head, d)
+            np.add.at(A, tail, (b.reshape(-1, K, K) - d[:, None, :]).max(axis=2))
     need(len(shares) == 0, "there are more shares than arcs")
     for g in range(p.n):
         nodes, (R, D) = slice(p.first[g], p.first[g + 1]), p.rates(g)

@@ -64,9 +64,9 @@ def compare_with_enumeration(seeds: range, oracle: str) -> None:
         proof, graphs = files(found)
         lower, upper = checker.verify(proof, graphs)
         assert_true(proof, graphs, (lower, upper), rng)
-        # written ends are those of the numbers in the file, up to floating point
+        # written ends are those of the numbers in the file, up to floating point (messages to tails: single precision)
         assert float(lower) - found.lower < 1e-6 * found.upper + 1e-9
-        assert found.upper - float(upper) < 1e-6 * found.upper + 1e-9
+        assert found.upper - float(upper) < 1e-5 * found.upper + 1e-9
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
@@ -169,9 +169,10 @@ def test_tampered_arrays_are_refused(binary, name, change, message):
         ("tables", lambda t: t + np.uint16(checker.WHOLE), "the tables are wrong"),
         ("tables", lambda t: t[1:], "tables is not uint16 of shape"),
         ("tables", lambda t: np.append(t, t[:1]), "tables is not uint16 of shape"),
-        ("messages", lambda q: q.astype(np.int32), "messages is not int16"),
-        ("messages", lambda q: np.pad(q, [(0, 0), (0, 0), (0, 1)]), "messages is not int16 of shape"),
-        ("exponents", lambda x: x + np.int8(30), "the upper end is claimed"),
+        ("messages", lambda d: d.astype(np.float64), "messages is not float32"),
+        ("messages", lambda d: np.pad(d, [(0, 0), (0, 1)]), "messages is not float32 of shape"),
+        ("messages", lambda d: replaced(d, np.nan), "not of finite float64"),
+        ("messages", lambda d: 1e6 * d, "the upper end is claimed"),
     ],
 )
 def test_tampered_one_hot_arrays_are_refused(one_hot, name, change, message):

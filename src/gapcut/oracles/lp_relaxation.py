@@ -19,7 +19,7 @@ from gapcut.oracles.base import (
     SlackProof,
     contiguous,
 )
-from gapcut.oracles.whole import WHOLE, given_entries, whole_messages, whole_simplex, whole_tables
+from gapcut.oracles.whole import WHOLE, given_entries, whole_simplex, whole_tables
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
@@ -127,15 +127,12 @@ class LpRelaxation(Relaxation):
         return RelaxedLabels(*_core.mixed_point(self._core, *points, labeling, shares, self._threads))
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
-        """Messages of all edges to their ends, from the multipliers; ``closely``: after sweeps."""
-        found = _core.edge_messages(
-            self._core, contiguous(w), self.state, 2 * SWEEPS if closely else 0, self._threads
-        )
-        q, x = whole_messages(found)
-        exact = np.zeros((2, self._core.n_labels, len(q)), dtype=np.float32)
-        exact[:, :-1] = (q * np.ldexp(np.float32(1.0), x.astype(np.int32))[:, :, None]).transpose(1, 2, 0)
-        bound = _core.bound_of_messages(self._core, contiguous(w), exact, self._threads)
-        return SlackProof({"messages": q, "exponents": x}, SlackBound(bound, bound))
+        """Messages (M, K - 1) of all edges to their heads, less that for the last label, from the multipliers;
+        ``closely``: after sweeps. The best ones to the tails follow from them."""
+        sweeps = SWEEPS if closely else 0
+        found = _core.edge_messages(self._core, contiguous(w), self.state, sweeps, self._threads)
+        bound = _core.bound_of_messages(self._core, contiguous(w), found, self._threads)
+        return SlackProof({"messages": found[1, :-1].T}, SlackBound(bound, bound))
 
     def whole(self, point: RelaxedLabels) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
         """Labels of every node that add up to one, tables that add up to them; in the arrays only what the sums do not

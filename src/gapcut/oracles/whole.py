@@ -1,4 +1,4 @@
-"""Shares, labels, tables and messages in whole numbers, for proof files (docs/proofs.md).
+"""Shares, labels and tables in whole numbers, for proof files (docs/proofs.md).
 
 Whatever is rounded here stays feasible: it costs tightness, never truth.
 """
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import AnyArray, IntArray
 
 WHOLE: Final = 1 << 15
 """Units of 1: shares, labels and table entries are multiples of 1/WHOLE, which float32 holds exactly."""
@@ -71,12 +71,3 @@ def given_entries(tables: IntArray, tail: IntArray, head: IntArray) -> UInt16Arr
         inner.append(found)
     given = inner[0][:, None] & inner[1][None, :]
     return np.asarray(tables.transpose(2, 0, 1)[given.transpose(2, 0, 1)], dtype=np.uint16)
-
-
-def whole_messages(messages: FloatArray) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
-    """``q`` (M, 2, K - 1) and ``x`` (M, 2) with ``q 2^x`` near messages (M, 2, K) less that to the last label: a
-    constant on all labels of one message changes no bound."""
-    moved = messages[:, :, :-1] - messages[:, :, -1:]
-    exponent = np.clip(np.frexp(np.abs(moved).max(axis=2, initial=0.0))[1] - 15, -(2**7), 2**7 - 1)
-    q = np.rint(moved * np.ldexp(1.0, -exponent)[:, :, None])
-    return np.clip(q, -(2**15 - 1), 2**15 - 1).astype(np.int16), exponent.astype(np.int8)
