@@ -13,6 +13,7 @@ from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
 from gapcut.late import is_sparse
 from gapcut.learners import LearnResult, Limits, PrimalDual
+from gapcut.learners.base import STOPPED_BY_USER
 from gapcut.model.claim import pose, same_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.losses import class_weights
@@ -54,9 +55,14 @@ def check_provable(settings: Settings, graphs: Sequence[Graph]) -> None:
 def prove_result(
     data: TrainingSet, problem: LearningProblem, settings: Settings, result: LearnResult, model: FittedModel
 ) -> Proof:
-    """A proof of what was just learned. A learner that has no dual point is followed by a run of one that has."""
+    """A proof of what was just learned. A learner that has no dual point is followed by a run of one that has, within
+    the same time limit once more."""
     check_provable(settings, data.graphs)
-    point = result.dual_point or _reach(data, problem, settings, result.certificate, None, None)
+    if result.dual_point is None:
+        limit, callback = settings.time_limit, settings.callback
+        point = _reach(data, problem, settings, result.certificate, limit, callback).dual_point
+    else:
+        point = result.dual_point
     return _prove(data, problem, settings, result.weights, point, model)
 
 
@@ -77,8 +83,10 @@ def prove_model(
     check_provable(settings, data.graphs)
     if posed.outside:
         raise ValueError(f"the model's claim does not hold: {posed.outside}")
-    point = _reach(data, problem, settings, model.certificate, time_limit, callback)
-    return _prove(data, problem, settings, posed.weights, point, model)
+    reached = _reach(data, problem, settings, model.certificate, time_limit, callback)
+    if reached.message.startswith(STOPPED_BY_USER):
+        raise KeyboardInterrupt
+    return _prove(data, problem, settings, posed.weights, reached.dual_point, model)
 
 
 def _reach(
@@ -88,8 +96,8 @@ def _reach(
     claim: Certificate,
     time_limit: float | None,
     callback: Callback | None,
-) -> DualPoint:
-    """A dual point that proves the lower end of ``claim``, or what the steps find within limits."""
+) -> LearnResult:
+    """A run whose dual point proves the lower end of ``claim``, or what the steps find within limits."""
     gap = max(_LEAST, min(settings.gap, claim.relative_gap))
 
     def watch(record: Record) -> bool:
@@ -100,9 +108,7 @@ def _reach(
     oracle = make_oracle(data, problem, provable)
     learner = PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
     limits = Limits(gap=_NEARER * gap, time_limit=time_limit)
-    point = learner.run(problem, oracle, limits, watch).dual_point
-    assert point is not None
-    return point
+    return learner.run(problem, oracle, limits, watch)
 
 
 def _prove(
@@ -110,9 +116,10 @@ def _prove(
     problem: LearningProblem,
     settings: Settings,
     weights: FloatArray,
-    point: DualPoint,
+    point: DualPoint | None,
     model: FittedModel,
 ) -> Proof:
+    assert point is not None  # the learner of _reach has one
     lower, upper, arrays = prove(problem, weights, point, _truth(problem, point.relaxation.one_label))
     unary, pairwise = problem.expand(weights)
     intervals, count = _runs(np.stack(box(data, settings), axis=1))
