@@ -1,13 +1,13 @@
 """Does the checker of proofs find bugs that are planted in the core?
 
-    python benchmarks/broken_core.py [--only NAME,...]
+    python benchmarks/broken_core.py [--only NAME;...] [--build build/dev]
 
-Every line below changes one place of the C++ sources in a copy of them (build/broken), builds that, trains a small
-problem with a proof in another process and gives the files to checker/check_proof.py. What can happen: `refused` by
-the checker; `failed`: the run ends by a check of the core itself, without a claim; `not confirmed`: the proof is true,
-but its gap is wider than the certificate's by more than a hundredth of the target, so the certificate's claim is seen
-not to follow; `no difference`: a claim that is true. A false claim that is verified would end this program with an
-error.
+Every line below changes one place of the C++ sources in a copy of them (build/broken), compiles what that changes as
+CMake's ``--build`` folder says, links it with the rest of that build, trains a small problem with a proof in another
+process and gives the files to checker/check_proof.py. What can happen: `refused` by the checker; `failed`: the run ends
+by a check of the core itself, without a claim; `not confirmed`: the proof is true, but its gap is wider than the
+certificate's by more than a hundredth of the target, so the certificate's claim is seen not to follow; `no difference`:
+a claim that is true. A false claim that is verified would end this program with an error.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -160,13 +161,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", help="names, separated by semicolons")
-    only = parser.parse_args().only
-    chosen = [b for b in BUGS if only is None or b.name in only.split(";")]
-    prepare()
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev", help="a build made with Ninja")
+    given = parser.parse_args()
+    chosen = [b for b in BUGS if given.only is None or b.name in given.only.split(";")]
+    build = Build(given.build.resolve())
     truth: dict[str, tuple[float, float]] = {}
     print("| planted | problem | outcome |\n|---|---|---|", flush=True)
     for planted in chosen:
-        outcome, ends = run(planted)
+        outcome, ends = run(planted, build)
         if planted.name.startswith("none"):
             assert ends is not None, outcome
             truth[planted.oracle] = ends
@@ -177,32 +179,51 @@ def main() -> None:
         print(f"| {planted.name} | {planted.oracle} | {outcome} |", flush=True)
 
 
-def prepare() -> None:
-    """A copy with the layout of the repository, so that a compiler cache knows the files."""
-    HOME.mkdir(parents=True, exist_ok=True)
-    for path in (*(ROOT / "cpp").rglob("*.[ch]pp"), ROOT / "CMakeLists.txt"):
-        copy = HOME / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if not copy.exists() or copy.read_bytes() != path.read_bytes():
-            copy.write_bytes(path.read_bytes())
-    ignore = shutil.ignore_patterns("_core*", "__pycache__")
-    shutil.copytree(ROOT / "src" / "gapcut", HOME / "package" / "gapcut", dirs_exist_ok=True, ignore=ignore)
-    options = [
-        "-G",
-        "Ninja",
-        "-DCMAKE_BUILD_TYPE=Release",
-        "-DGAPCUT_WERROR=OFF",
-        f"-DPython_EXECUTABLE={sys.executable}",
-    ]
-    where = subprocess.run(
-        [sys.executable, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True
-    )
-    options.append(f"-Dnanobind_DIR={where.stdout.strip()}")
-    command = ["cmake", "-S", str(HOME), "-B", str(HOME / "build"), *options]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+class Build:
+    """A copy of the sources, and the commands that make a module of them and of the objects in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        shutil.copytree(ROOT / "cpp", HOME / "cpp", dirs_exist_ok=True)
+        ignore = shutil.ignore_patterns("_core*", "__pycache__")
+        shutil.copytree(
+            ROOT / "src" / "gapcut", HOME / "package" / "gapcut", dirs_exist_ok=True, ignore=ignore
+        )
+        ninja = ["ninja", "-C", str(folder)]
+        subprocess.run([*ninja, "_core"], check=True, stdout=subprocess.DEVNULL)
+        said = subprocess.run([*ninja, "-t", "commands", "_core"], capture_output=True, text=True, check=True)
+        commands = [shlex.split(line) for line in said.stdout.splitlines()]
+        self.folder, self.link = folder, commands[-1][2:-2]  # ": && g++ ... && :"
+        own = ROOT / "cpp"
+        self.compile = {
+            Path(words[-1]).relative_to(own): words
+            for words in commands
+            if "-c" in words and Path(words[-1]).is_relative_to(own)
+        }
+
+    def make(self, changed: set[Path]) -> None:
+        """Compile the changed files, and those that include changed headers."""
+        headers = [f'"{path.name}"' for path in changed if path.suffix == ".hpp"]
+        objects = {}
+        for source, words in self.compile.items():
+            text = (ROOT / "cpp" / source).read_text()
+            if source in changed or any(header in text for header in headers):
+                target = HOME / f"{source.stem}.o"
+                objects[words[words.index("-o") + 1]] = str(target)
+                rest = [w.replace(str(ROOT / "cpp"), str(HOME / "cpp")) for w in words if w != "-Werror"]
+                rest[rest.index("-o") + 1] = rest[rest.index("-MT") + 1] = str(target)
+                rest[rest.index("-MF") + 1] = f"{target}.d"
+                subprocess.run(rest, check=True, stderr=subprocess.DEVNULL)
+        words = []
+        for word in self.link:
+            if word == "libgapcut_core.a":  # what is named before a library takes the place of its members
+                words += [new for old, new in objects.items() if old not in self.link]
+            words.append(objects.get(word, str(self.folder / word) if word.endswith((".o", ".a")) else word))
+        module = words.index("-o") + 1
+        words[module] = str(HOME / "package" / "gapcut" / words[module])
+        subprocess.run(words, check=True)
 
 
-def run(planted: Bug) -> tuple[str, tuple[float, float] | None]:
+def run(planted: Bug, build: Build) -> tuple[str, tuple[float, float] | None]:
     """What happened, and both ends if the checker verified them."""
     before = {}
     for name, right, wrong in planted.changes:
@@ -211,16 +232,10 @@ def run(planted: Bug) -> tuple[str, tuple[float, float] | None]:
         assert before[path].count(right) == 1, f"{name}: {right!r} is not there once"
         path.write_text(before[path].replace(right, wrong))
     try:
-        subprocess.run(
-            ["cmake", "--build", str(HOME / "build"), "--target", "_core"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        build.make({Path(name) for name, _, _ in planted.changes})
     finally:
         for path, text in before.items():
             path.write_text(text)
-    for module in (HOME / "build").glob("_core*.so"):
-        shutil.copy(module, HOME / "package" / "gapcut")
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-c", CHILD, str(HOME / "package"), planted.oracle, str(planted.gap)]
     done = subprocess.run(command, cwd=HOME, env=environment, capture_output=True, text=True, check=False)

@@ -9,7 +9,9 @@ r_u = rho a_u / (2 sum of a over the graph), 0 if that is 0/0; a_u = (weight of 
     relaxed binary:      all z_uk in {0, 1} and m_ekl = z_uk z_vl;
     LP-relaxed one-hot:  all z >= 0 with sum_k z_uk = 1, all m >= 0 with sum_l m_ekl = z_uk and sum_k m_ekl = z_vl.
 SHOWN: lower <= min P <= P(weights of the proof) <= upper, for graphs, true labels and node weights (1 if absent) in
-GRAPHS and the kind of problem, C, rho, box, class weights and K in PROOF. All is in whole numbers and fractions.
+GRAPHS and the kind of problem, C, rho, box, class weights and K in PROOF, each number exactly as Python reads it. All
+is in whole numbers and fractions. TAKEN FOR GRANTED: that Python and NumPy read files, compare, copy, take float64
+apart and work with whole numbers as they say they do, and that no two files have the same SHA-256.
 """
 
 import hashlib
@@ -20,16 +22,13 @@ from fractions import Fraction
 
 import numpy as np
 
-WHOLE, PIECE = 1 << 15, 24  # shares, labels, tables count 1/WHOLE; bits in a piece of a whole number
-
-
-class Refused(Exception):
-    """What is wrong with the files."""
+KNOWN = {"node_offset", "edge_offset", "node_features", "edges", "edge_features", "labels", "node_weights"}
+WHOLE, PIECE, TERMS = 1 << 15, 24, 1 << 14  # shares, labels, tables count 1/WHOLE; see pieces and product
 
 
 def need(holds, what):
     if not holds:
-        raise Refused(what)
+        raise ValueError(what)
 
 
 def fits(file, name, dtype, *shape):
@@ -54,34 +53,32 @@ def pieces(values):
     for s in range((int(used.max(initial=0)) + k + 53) // PIECE + 1):
         left, right = np.clip(place + k - PIECE * s, 0, PIECE), np.clip(PIECE * s - place - k, 0, 63)
         part = ((whole >> right) & (((1 << PIECE) - 1) >> left)) << left
-        if part.any():
+        if part.any() or s == 0:
             parts.append((s, np.where(values < 0, -part, part)))
     return parts, k
 
 
 def product(a, b):
-    """Matrix product of the sums that ``a`` and ``b`` are pieces of, in Python's integers; 0 if one has no pieces."""
+    """Matrix product of the sums that a and b are pieces of, in Python's integers. NumPy adds up TERMS products below
+    2^PIECE 2^PIECE at a time: less than 2^63, so its int64 do not overflow."""
     total = 0
     for s, p in a:
         for t, q in b:
-            for c in range(0, p.shape[1], 1 << 14):  # 2^14 terms below 2^24 2^24: less than 2^63, no overflow
-                at = slice(c, c + (1 << 14))
-                total = total + ((p[:, at] @ q[at]).astype(object) << PIECE * (s + t))
+            for c in range(0, max(1, p.shape[1]), TERMS):
+                total = total + ((p[:, c : c + TERMS] @ q[c : c + TERMS]).astype(object) << PIECE * (s + t))
     return total
 
 
-class Problem:
-    """What both files say, checked for all that is taken for granted below."""
-
+class Problem:  # what both files say, checked for all that the rest of this program relies on
     def __init__(self, proof, graphs):
         said = self.said = json.loads(str(proof["header"]))
-        need(said["format"] == "gapcut proof" and said["version"] == 1, "not a proof of version 1")
+        need(said["format"] == "gapcut proof" and said["version"] == 2, "not a proof of version 2")
         self.binary = {"relaxed binary": True, "LP-relaxed one-hot": False}[said["problem"]]
         need({type(said[x]) for x in ("C", "loss_scale", "lower", "upper")} <= {int, float}, "not a number")
-        need(not any(name.startswith("clique") for name in graphs), "nothing is proven of cliques")
+        need(not graphs.keys() - KNOWN, "nothing is proven of graphs with more arrays, of cliques say")
         self.C, self.rho = Fraction(said["C"]), Fraction(said["loss_scale"])
-        self.X, self.F = graphs["node_features"], graphs["edge_features"]
-        (N, Dn), (M, De), K = self.X.shape, self.F.shape, len(proof["unary"])
+        X, F, K = graphs["node_features"], graphs["edge_features"], len(proof["unary"])
+        (N, Dn), (M, De) = X.shape, F.shape
         self.N, self.M, self.K, self.n = N, M, K, len(graphs["node_offset"]) - 1
         need(self.n > 0 and self.C >= 0 and self.rho >= 0, "there are no graphs, or C or rho is negative")
         for name, rows in (("node_offset", N), ("edge_offset", M)):
@@ -97,7 +94,9 @@ class Problem:
         self.unary = fits(proof, "unary", np.float64, K, Dn)
         self.pairwise = fits(proof, "pairwise", np.float64, K, K, De)
         w = np.concatenate([self.unary.ravel(), self.pairwise.ravel()])
-        self.low, self.high = (fits(proof, name, np.float64, len(w)) for name in ("lower", "upper"))
+        count = fits(proof, "box_repeats", np.int64, len(proof["box"]))
+        need((count >= 0).all() and sum(count.tolist()) == len(w), "the box is of other weights")
+        self.low, self.high = np.repeat(fits(proof, "box", np.float64, len(count), 2), count, axis=0).T
         need(((self.low <= w) & (w <= self.high)).all(), "the weights are outside the box")
         self.square = sum((Fraction(x) ** 2 for x in w.tolist() if x), Fraction(0))
         of_node = fits(graphs, "node_weights", np.float64, N) if "node_weights" in graphs else np.ones(N)
@@ -106,10 +105,9 @@ class Problem:
         need(all(x >= 0 for x in a), "a weight of a node or class is negative")
         unit = max((x.denominator for x in a), default=1)  # powers of two: the largest is a multiple of all
         self.a = np.array([int(x * unit) for x in a], dtype=object)  # unit cancels in r_u
-        (self.Xp, self.kx), (self.Fp, self.kf) = pieces(self.X), pieces(self.F)
+        (self.Xp, self.kx), (self.Fp, self.kf) = pieces(X), pieces(F)
 
-    def rates(self, g):
-        """r_u = R_u / D of the nodes of graph g, in whole numbers. Where the a_u add up to 0: no loss."""
+    def rates(self, g):  # r_u = R_u / D of the nodes of graph g; no loss where the a_u add up to 0
         a = self.a[self.first[g] : self.first[g + 1]]
         total = 2 * sum(a.tolist())
         return (self.rho.numerator * a, self.rho.denominator * total) if total else (0 * a, 1)
@@ -120,20 +118,19 @@ def upper_end(p, proof):
     |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
         s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
     K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
-    x = np.zeros(0) if p.binary else fits(proof, "exponents", np.int8, p.M, 2).astype(int)
-    kd = max(0, -int(x.min(initial=0)))
+    d = np.zeros((p.M, 0)) if p.binary else fits(proof, "messages", np.float32, p.M, K - 1).astype(np.float64)
+    Dp, kd = pieces(d)  # messages of all edges to their heads; that for the last label is 0
     unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
-    A = np.zeros((p.N, K), dtype=object) + product(p.Xp, Up) * (unit >> (p.kx + ku))
-    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)  # rest: - w . F(y), and bounds of sums of m
+    A = product(p.Xp, Up) * (unit >> (p.kx + ku))
+    rest, slack = np.zeros(p.n, dtype=object), Fraction(0)  # rest: - w . F(y)
     np.subtract.at(rest, p.graph, A[np.arange(p.N), p.y])
-    pairs = np.flatnonzero(p.pairwise.any(axis=2))  # k K + l; b = 0 for all others
+    pairs = np.flatnonzero(p.pairwise.any(axis=2)) if p.binary else np.arange(K * K)  # k K + l; else b = 0
     shares = fits(proof, "shares", np.uint16, *proof["shares"].shape[:1]) if p.binary else np.zeros(0)
     need((shares <= WHOLE).all(), "a share is more than 1")
-    for start in range(0, p.M, 1 << 14):
-        rows = slice(start, start + (1 << 14))
+    for rows in (slice(start, start + TERMS) for start in range(0, p.M, TERMS)):  # so many edges at a time
         tail, head = p.tail[rows], p.head[rows]
         b = product([(s, f[rows]) for s, f in p.Fp], [(s, w[:, pairs]) for s, w in Wp])
-        b = np.zeros((len(tail), len(pairs)), dtype=object) + b * (unit >> (p.kf + kw))
+        b = b * (unit >> (p.kf + kw))
         e, c = np.nonzero((p.y[tail] * K + p.y[head])[:, None] == pairs)  # label pairs of the truth
         np.subtract.at(rest, p.graph[tail[e]], b[e, c])
         if p.binary:
@@ -146,16 +143,11 @@ def upper_end(p, proof):
             np.add.at(A, (tail[e], pairs[c] // K), gain * q)
             np.add.at(A, (head[e], pairs[c] % K), gain * (WHOLE - q))
         else:
-            # sum_k d_ek (z_uk - sum_l m_ekl) = 0 for any messages d = q 2^x, likewise at v: A_uk grows by d_ek, b_ekl
-            # falls by both messages. The m_ekl of an edge are >= 0 and add up to 1: their part is at most its largest.
-            power = [(unit >> kd) << (kd + i) for i in x[rows].ravel().tolist()]  # 2^x in units
-            q = fits(proof, "messages", np.int16, p.M, 2, K)[rows].astype(object)
-            d = q * np.array(power, dtype=object).reshape(-1, 2, 1)
-            table = np.zeros((len(tail), K * K), dtype=object)
-            table[:, pairs] = b
-            table = table.reshape(-1, K, K) - d[:, 0, :, None] - d[:, 1, None, :]
-            np.add.at(A, np.stack([tail, head], axis=1), d)
-            np.add.at(rest, p.graph[tail], table.reshape(-1, K * K).max(axis=1))
+            # For any messages d: sum_kl b_ekl m_ekl = sum_l d_el z_vl + sum_kl (b_ekl - d_el) m_ekl, as sum_k m_ekl =
+            # z_vl; and, as m >= 0 and sum_l m_ekl = z_uk, the last sum is at most sum_k max_l (b_ekl - d_el) z_uk.
+            d = product([(s, q[rows]) for s, q in Dp], [(0, np.eye(K - 1, K, dtype=np.int64))]) * (unit >> kd)
+            np.add.at(A, head, d)
+            np.add.at(A, tail, (b.reshape(-1, K, K) - d[:, None, :]).max(axis=2))
     need(len(shares) == 0, "there are more shares than arcs")
     for g in range(p.n):
         nodes, (R, D) = slice(p.first[g], p.first[g + 1]), p.rates(g)
@@ -172,16 +164,17 @@ def lower_end(p, proof):
         P(w) >= 1/2 |w|^2 + C/n sum_i L_i(z) - w . h,    h = C/n sum_i (F_i(y) - F_i(z, m)).
     Its least value over the box is found coordinate by coordinate: 1/2 w^2 - w h is least where w is nearest to h. The
     point may be an average of members of Z_i: L_i (for z in [0, 1]) and F are linear, so the bound averages theirs."""
-    Z, K = fits(proof, "labels", np.uint16, p.N, p.K).astype(np.int64), p.K
-    need((Z <= WHOLE).all(), "a label is more than 1")
-    true, T = p.y[:, None] == np.arange(K), None if p.binary else tables(proof, p, Z)
-    h = [x for k in range(K) for x in moment(WHOLE * true[:, k] - Z[:, k], p.X, p.Xp, p.kx)]
+    K, Z = p.K, fits(proof, "labels", np.uint16, p.N, p.K if p.binary else p.K - 1).astype(np.int64)
+    Z = Z if p.binary else np.hstack([Z, WHOLE - Z.sum(axis=1, keepdims=True)])  # the rest of 1
+    need(((Z >= 0) & (Z <= WHOLE)).all(), "a label is not in [0, 1]")
+    true, T = p.y[:, None] == np.arange(K), None if p.binary else tables(proof, p, Z[p.tail], Z[p.head])
+    h = [x for k in range(K) for x in moment(WHOLE * true[:, k] - Z[:, k], p.Xp, p.kx)]
     for k in range(K):
         for m in range(K):
             # Binary: m_ekl = min(z_uk, z_vl). For t in (0, 1] let z^t = [z >= t], a member of Z_i. The average of z^t
             # over t is z, and z^t_uk z^t_vl = [min(z_uk, z_vl) >= t] has the average min(z_uk, z_vl).
             part = np.minimum(Z[p.tail, k], Z[p.head, m]) if p.binary else T[:, k, m]
-            h += moment(WHOLE * (true[p.tail, k] & true[p.head, m]) - part, p.F, p.Fp, p.kf)
+            h += moment(WHOLE * (true[p.tail, k] & true[p.head, m]) - part, p.Fp, p.kf)
     wrong, value = np.abs(Z - WHOLE * true).sum(axis=1).astype(object), Fraction(0)
     for g in range(p.n):
         R, D = p.rates(g)
@@ -192,24 +185,29 @@ def lower_end(p, proof):
     return value
 
 
-def tables(proof, p, Z):
-    """m of the LP-relaxed problem, in units: (z, m) is to lie in Z_i, so rows and columns add up to the labels."""
-    T = np.zeros((p.M, p.K, p.K), dtype=np.int64)
-    need((Z.sum(axis=1) == WHOLE).all(), "the labels of a node do not add up to 1")
-    at = np.flatnonzero(np.unpackbits(fits(proof, "table_mask", np.uint8, (T.size + 7) // 8), count=T.size))
-    T.reshape(-1)[at] = fits(proof, "tables", np.uint16, len(at))
-    need((T.sum(axis=2) == Z[p.tail]).all() and (T.sum(axis=1) == Z[p.head]).all(), "the tables are wrong")
+def tables(proof, p, u, v):
+    """m of the LP-relaxed problem from the labels u, v of all tails and heads, in units. The file has the entries, edge
+    by edge and row by row, of rows and columns whose labels are > 0 and not the (first) largest of their node. Entries
+    of a label that is 0 are 0; rows and columns of the largest are what the sums lack. However m was found, it is seen
+    at the end that it is >= 0 and adds up to the labels: (z, m) lies in Z_i."""
+    e, row, column, at_tail, at_head = np.arange(p.M), u.argmax(axis=1), v.argmax(axis=1), u > 0, v > 0
+    at_tail[e, row] = at_head[e, column] = False
+    given = at_tail[:, :, None] & at_head[:, None, :]
+    T = np.zeros(given.shape, dtype=np.int64)
+    T[given] = fits(proof, "tables", np.uint16, int(given.sum()))
+    T[e, :, column] = u - T.sum(axis=2)
+    T[e, row] += v - T.sum(axis=1)
+    need((T >= 0).all() and (T.sum(axis=2) == u).all() and (T.sum(axis=1) == v).all(), "the tables are wrong")
     return T
 
 
-def moment(counts, features, parts, k):
+def moment(counts, parts, k):
     """Sum over the rows of counts / WHOLE times features, column by column; counts, at most WHOLE, are one piece."""
-    total = np.zeros((1, features.shape[1]), dtype=object) + product([(0, counts[None])], parts)
-    return [Fraction(x, WHOLE << k) for x in total[0].tolist()]
+    return [Fraction(x, WHOLE << k) for x in product([(0, counts[None])], parts)[0].tolist()]
 
 
 def verify(proof, graphs):
-    """(lower, upper) as fractions, from arrays by name; the hash is not looked at. Raises Refused, or whatever else."""
+    """(lower, upper) as fractions, from arrays by name; the hash is not looked at. Raises whatever is wrong."""
     p = Problem(proof, graphs)
     lower, upper = lower_end(p, proof), upper_end(p, proof)
     need(Fraction(p.said["lower"]) <= lower, "the lower end is claimed to be higher than is proven")
@@ -230,17 +228,17 @@ def main(arguments):
         files = [np.load(io.BytesIO(each), allow_pickle=False) for each in data]
         need(all(len({*x.files}) == len(x.files) for x in files), "a file has two arrays of one name")
         proof, graphs = map(dict, files)
-        said, low, high = json.loads(str(proof["header"])), proof["lower"], proof["upper"]
+        said = json.loads(str(proof["header"]))
         need(hashlib.sha256(data[1]).hexdigest() == said["graphs_sha256"], "it is about other graphs")
         lower, upper = verify(proof, graphs)
         notes = [__import__("compare_raw").report(proof, graphs, arguments[3])] if arguments[2:] else []
     except Exception as error:  # nothing is shown, and what is wrong is not printed as the files have it
         print(f"REFUSED: {error!a}")
         return 1
+    intervals = sorted({*map(tuple, proof["box"].tolist())})
     print(f"{said['problem']}, C = {said['C']}, rho = {said['loss_scale']}", end=", ")
-    print(f"{len(proof['unary'])} labels, class weights", *proof["class_weight"], end="; box: ")
-    print("finite lower and upper ends", *np.isfinite([low, high]).sum(axis=1), end=", least width ")
-    print(min(high - low, default=0), f"lower end: exactly {lower}", f"upper end: exactly {upper}", sep="\n")
+    print(f"{len(proof['unary'])} labels, class weights", *proof["class_weight"], end="; weights are in\n")
+    print(*intervals, f"lower end: exactly {lower}", f"upper end: exactly {upper}", sep="\n")
     ends = decimal(lower, up=False), decimal(upper, up=True)
     print("VERIFIED: {} <= optimum <= these weights <= {}".format(*ends), *notes, sep="\n")
     return 0

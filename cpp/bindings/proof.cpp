@@ -87,10 +87,10 @@ void bind_proof(nb::module_& m) {
                 return edge_messages(p, span(weights), start, sweeps, threads, stop);
             });
             return to_array(std::move(found),
-                            {static_cast<std::size_t>(p.edges.rows()), 2, static_cast<std::size_t>(p.n_labels)});
+                            {2, static_cast<std::size_t>(p.n_labels), static_cast<std::size_t>(p.edges.rows())});
         },
         "problem"_a, "weights"_a, "state"_a, "sweeps"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
-        "Messages (M, 2, K) of every edge to its ends, started from the multipliers of the iteration.");
+        "Messages (2, K, M) of every edge to its tail and head, started from the multipliers of the iteration.");
     m.def("bound_of_messages", &bound_of_messages, "problem"_a, "weights"_a, "messages"_a, "threads"_a = 1,
           "seconds"_a.none() = nb::none(), "Proven upper bound of the mean one-hot slack from messages (2, K, M).");
 }

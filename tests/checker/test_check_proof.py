@@ -12,7 +12,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tiny_proofs import CHECKER, Files, acyclic, exact_objective, files, header, load_checker, tiny_proof
+from gapcut.certificates import packed
+from tiny_proofs import (
+    CHECKER,
+    Files,
+    acyclic,
+    exact_objective,
+    files,
+    graph_file,
+    header,
+    load_checker,
+    tiny_proof,
+)
 
 checker = load_checker()
 ORACLES = ("cut", "tree", "lp")
@@ -25,9 +36,9 @@ def with_header(proof: dict, **changes: object) -> dict:
 def weights_to_try(proof: dict, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     """Points of the box: the lower end must be below the objective at each."""
     own = np.concatenate([proof["unary"].ravel(), proof["pairwise"].ravel()])
-    split = proof["unary"].size
-    tries = [own, np.clip(np.zeros_like(own), proof["lower"], proof["upper"])]
-    tries += [np.clip(own * rng.uniform(0.5, 1.5, own.shape), proof["lower"], proof["upper"])]
+    split, (low, high) = proof["unary"].size, np.repeat(proof["box"], proof["box_repeats"], axis=0).T
+    tries = [own, np.clip(np.zeros_like(own), low, high)]
+    tries += [np.clip(own * rng.uniform(0.5, 1.5, own.shape), low, high)]
     return [
         (w[:split].reshape(proof["unary"].shape), w[split:].reshape(proof["pairwise"].shape)) for w in tries
     ]
@@ -53,9 +64,9 @@ def compare_with_enumeration(seeds: range, oracle: str) -> None:
         proof, graphs = files(found)
         lower, upper = checker.verify(proof, graphs)
         assert_true(proof, graphs, (lower, upper), rng)
-        # written ends are those of the numbers in the file, up to floating point
+        # written ends are those of the numbers in the file, up to floating point (messages to tails: single precision)
         assert float(lower) - found.lower < 1e-6 * found.upper + 1e-9
-        assert found.upper - float(upper) < 1e-6 * found.upper + 1e-9
+        assert found.upper - float(upper) < 1e-5 * found.upper + 1e-9
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
@@ -92,9 +103,10 @@ def _with_arcs(oracle: str):
     """A proof in which every kind of number matters."""
     for seed in range(1000):
         proof = tiny_proof(np.random.default_rng(seed), oracle)
-        rich = proof.arrays["shares"].size if oracle == "cut" else np.count_nonzero(proof.arrays["messages"])
+        names = ["shares"] if oracle == "cut" else ["messages", "tables"]
+        rich = min(np.count_nonzero(proof.arrays[name]) for name in names)
         fractional = np.count_nonzero(proof.arrays["labels"] % checker.WHOLE)
-        if rich >= 3 and fractional >= 2 and proof.lower > 0 and b"node_weights" in proof.graphs:
+        if rich >= 2 and fractional >= 2 and proof.lower > 0 and "node_weights" in graph_file(proof):
             return proof
     raise AssertionError("no such problem")
 
@@ -114,7 +126,7 @@ def test_a_claim_better_by_one_unit_is_refused(kind, end, request):
     if Fraction(fails) == exact:
         fails = math.nextafter(fails, math.inf if end == "lower" else -math.inf)
     checker.verify(with_header(proof, **{end: holds}), graphs)
-    with pytest.raises(checker.Refused, match=f"the {end} end is claimed"):
+    with pytest.raises(ValueError, match=f"the {end} end is claimed"):
         checker.verify(with_header(proof, **{end: fails}), graphs)
 
 
@@ -131,41 +143,47 @@ def replaced(array: np.ndarray, value: float) -> np.ndarray:
         ("shares", lambda s: -s.astype(np.int16), "shares is not uint16"),
         ("shares", lambda s: s[:-1], "shares are missing"),
         ("shares", lambda s: np.append(s, s[:1]), "more shares than arcs"),
-        ("labels", lambda z: replaced(z, checker.WHOLE + 1), "a label is more than 1"),
+        ("labels", lambda z: replaced(z, checker.WHOLE + 1), "a label is not in"),
         ("labels", lambda z: z.astype(np.int32) - 1, "labels is not uint16"),
         ("labels", lambda z: z[1:], "labels is not uint16 of shape"),
+        ("labels", lambda z: z[:, 1:], "labels is not uint16 of shape"),
         ("unary", lambda w: replaced(w, np.nan), "outside the box"),
         ("pairwise", lambda w: replaced(w, -1.0), "outside the box"),
-        ("lower", lambda b: b[1:], "lower is not float64 of shape"),
+        ("box", lambda b: b[:, :1], "box is not float64 of shape"),
+        ("box", lambda b: b[1:], "box_repeats is not int64 of shape"),
+        ("box_repeats", lambda n: n + 1, "the box is of other weights"),
+        ("box_repeats", lambda n: np.append(n[:-1], -(2**62)), "the box is of other weights"),
         ("class_weight", lambda c: c[1:], "class_weight is not float64 of shape"),
     ],
 )
 def test_tampered_arrays_are_refused(binary, name, change, message):
     proof, graphs = binary
-    with pytest.raises(checker.Refused, match=message):
+    with pytest.raises(ValueError, match=message):
         checker.verify({**proof, name: change(proof[name])}, graphs)
 
 
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("labels", lambda z: z + np.uint16(1), "do not add up to 1|a label is more than 1"),
-        ("tables", lambda t: t + np.uint16(1), "the tables are wrong"),
+        ("labels", lambda z: replaced(z, checker.WHOLE + 1), "a label is not in"),
+        ("tables", lambda t: t + np.uint16(checker.WHOLE), "the tables are wrong"),
         ("tables", lambda t: t[1:], "tables is not uint16 of shape"),
-        ("table_mask", lambda m: ~m, "tables is not uint16 of shape"),
-        ("messages", lambda q: q.astype(np.int32), "messages is not int16"),
-        ("exponents", lambda x: x + np.int8(30), "the upper end is claimed"),
+        ("tables", lambda t: np.append(t, t[:1]), "tables is not uint16 of shape"),
+        ("messages", lambda d: d.astype(np.float64), "messages is not float32"),
+        ("messages", lambda d: np.pad(d, [(0, 0), (0, 1)]), "messages is not float32 of shape"),
+        ("messages", lambda d: replaced(d, np.nan), "not of finite float64"),
+        ("messages", lambda d: 1e6 * d, "the upper end is claimed"),
     ],
 )
 def test_tampered_one_hot_arrays_are_refused(one_hot, name, change, message):
     proof, graphs = one_hot
-    with pytest.raises(checker.Refused, match=message):
+    with pytest.raises(ValueError, match=message):
         checker.verify({**proof, name: change(proof[name])}, graphs)
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"format": "x"}, {"problem": "x"}, {"C": -1.0}])
+@pytest.mark.parametrize("change", [{"version": 1}, {"format": "x"}, {"problem": "x"}, {"C": -1.0}])
 def test_other_headers_are_refused(binary, change):
-    with pytest.raises((checker.Refused, KeyError)):
+    with pytest.raises((ValueError, KeyError)):
         checker.verify(with_header(binary[0], **change), binary[1])
 
 
@@ -173,7 +191,7 @@ def test_a_smaller_problem_is_not_taken_for_the_true_one(binary):
     """Less C makes both ends smaller: the claim of the one problem cannot stand for the other."""
     proof, graphs = binary
     C = header(proof)["C"]
-    with pytest.raises(checker.Refused, match="the lower end is claimed"):
+    with pytest.raises(ValueError, match="the lower end is claimed"):
         checker.verify(with_header(proof, C=C / 2), graphs)
 
 
@@ -291,7 +309,7 @@ def test_decimals_are_rounded_outward():
 def test_the_program_runs_alone(binary, tmp_path):
     proof, graphs = binary
     np.savez(tmp_path / "p.npz", **proof)
-    np.savez(tmp_path / "g.npz", **graphs)  # the bytes that were hashed
+    (tmp_path / "g.npz").write_bytes(b"".join(packed(graphs)))  # those that were hashed
     np.savez(tmp_path / "other.npz", **{**graphs, "labels": graphs["labels"][::-1]})
     copy = tmp_path / "alone.py"
     copy.write_text(CHECKER.read_text())
@@ -305,7 +323,7 @@ def test_the_program_runs_alone(binary, tmp_path):
     assert "VERIFIED" in done.stdout
     assert f"{header(proof)['problem']}, C = {header(proof)['C']}" in done.stdout
     assert "labels, class weights" in done.stdout  # and what else of the problem is the proof's own
-    assert "finite lower and upper ends" in done.stdout
+    assert f"weights are in\n{tuple(min(proof['box'].tolist()))}\n" in done.stdout
     np.savez(tmp_path / "worse.npz", **with_header(proof, lower=header(proof)["upper"]))
     forgeries = [("worse.npz", "g.npz"), ("p.npz", "p.npz"), ("p.npz", "other.npz"), ("absent.npz", "g.npz")]
     for pair in (*forgeries, ("alone.py", "g.npz")):
@@ -356,17 +374,18 @@ def test_two_arrays_of_one_name_are_refused(binary, tmp_path, capsys):
     ],
 )
 def test_numbers_of_the_header_are_numbers(binary, change, message):
-    with pytest.raises(checker.Refused, match=message):
+    with pytest.raises(ValueError, match=message):
         checker.verify(with_header(binary[0], **change), binary[1])
 
 
 def test_negative_weights_and_cliques_are_refused(binary):
     proof, graphs = binary
     spoilt = np.where(np.arange(len(proof["class_weight"])) == 0, -1.0, proof["class_weight"])
-    with pytest.raises(checker.Refused, match="negative"):
+    with pytest.raises(ValueError, match="negative"):
         checker.verify({**proof, "class_weight": spoilt}, graphs)
-    with pytest.raises(checker.Refused, match="cliques"):
-        checker.verify(proof, {**graphs, "clique_offset_0": np.zeros(2)})
+    for unknown in ("clique_offset_0", "labelled", "node_features_data"):
+        with pytest.raises(ValueError, match="more arrays, of cliques say"):
+            checker.verify(proof, {**graphs, unknown: np.zeros(2)})
 
 
 def test_offsets_whose_differences_overflow_are_refused(binary):
@@ -374,7 +393,7 @@ def test_offsets_whose_differences_overflow_are_refused(binary):
     nodes = len(graphs["labels"])
     wild = np.array([0, 2**62, -(2**62) - 1, nodes])
     graphs = {**graphs, "node_offset": wild, "edge_offset": np.array([0, 0, 0, len(graphs["edges"])])}
-    with pytest.raises(checker.Refused, match="offsets"):
+    with pytest.raises(ValueError, match="offsets"):
         checker.verify(proof, graphs)
 
 

@@ -21,7 +21,10 @@ from sample_graphs import relabelled, sample_graphs
 
 pytest.importorskip("cyclopts")
 pytest.importorskip("rich")
+import gapcut.cli.proving
 import gapcut.cli.training
+import gapcut.machine
+import gapcut.model.proof
 from gapcut.cli import main
 
 PLAIN = ["--C", "1", "--node-lift", "none", "--base", "none"]
@@ -416,7 +419,7 @@ def test_integer_classes_are_read_as_integers(tmp_path, run):
 
 @pytest.fixture
 def interrupt_at_pass(monkeypatch):
-    def install(count, number=signal.SIGINT):
+    def install(count, number=signal.SIGINT, room=gapcut.cli.training):
         @contextmanager
         def progress(task, target=None, before=""):
             def press(record):
@@ -425,7 +428,7 @@ def interrupt_at_pass(monkeypatch):
 
             yield press
 
-        monkeypatch.setattr(gapcut.cli.training, "progress", progress)
+        monkeypatch.setattr(room, "progress", progress)
 
     return install
 
@@ -465,6 +468,23 @@ def test_interrupt_before_a_model_writes_nothing(folder, tmp_path, run, monkeypa
     code, out, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut")
     assert (code, out) == (130, "")
     assert err == "gapcut: interrupted before there was a model: nothing was written\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_interrupt_while_a_proof_is_made_keeps_the_model(folder, tmp_path, run, monkeypatch):
+    monkeypatch.setattr(gapcut.machine, "prove_result", lambda *given: signal.raise_signal(signal.SIGINT))
+    proof = ["--proof", tmp_path / "p.npz"]
+    code, _, err = run("train", folder / "train.npz", "--out", tmp_path / "m.gapcut", *TRAIN, *proof)
+    assert (code, err.startswith("gapcut: interrupted: the best model so far was saved")) == (130, True)
+    assert StructuredSVM.load(tmp_path / "m.gapcut").certificate_.status == "certified"
+    assert not (tmp_path / "p.npz").exists()
+
+
+def test_interrupt_of_prove_writes_nothing(folder, tmp_path, run, interrupt_at_pass, monkeypatch):
+    interrupt_at_pass(1, room=gapcut.cli.proving)
+    monkeypatch.setattr(gapcut.model.proof, "_prove", lambda *given: pytest.fail("it goes on"))
+    code, out, _ = run("prove", folder / "m.gapcut", folder / "train.npz", "--out", tmp_path / "p.npz")
+    assert (code, out) == (130, "")
     assert os.listdir(tmp_path) == []
 
 

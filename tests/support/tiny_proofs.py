@@ -83,7 +83,12 @@ def files(proof: Proof) -> Files:
     """Copies of the arrays of both files."""
     header = np.array(json.dumps(dict(proof.header)))
     own = {name: np.array(values) for name, values in proof.arrays.items()}
-    return {"header": header, **own}, dict(np.load(io.BytesIO(proof.graphs)))
+    return {"header": header, **own}, graph_file(proof)
+
+
+def graph_file(proof: Proof) -> dict[str, np.ndarray]:
+    """The arrays of the file of graphs."""
+    return dict(np.load(io.BytesIO(b"".join(proof.graphs))))
 
 
 def header(proof: dict[str, np.ndarray]) -> dict:

@@ -1,6 +1,7 @@
 #include "gapcut/oracle/messages.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "gapcut/oracle/message.hpp"
@@ -20,7 +21,7 @@ class Sweeper {
     void set(const OneHotProblem& one_hot, const OneHotWeights& w, std::int64_t graph);
     void add(const StartMessages& start, std::int64_t first);
     void sweep();
-    void write(double* messages) const { std::ranges::copy(moved_, messages); }
+    void write(float* messages, std::int64_t edges) const;
 
   private:
     void visit(std::int64_t u, bool forwards);
@@ -112,17 +113,36 @@ void Sweeper::sweep() {
     for (std::int64_t u = nodes - 1; u >= 0; --u) visit(u, false);
 }
 
+// To the heads what was moved there; to the tails the least that leave no entry of a table above 0.
+void Sweeper::write(float* messages, std::int64_t edges) const {
+    static constexpr double kMost = std::numeric_limits<float>::max();
+    const auto single = [](double x) { return static_cast<float>(std::clamp(x, -kMost, kMost)); };
+    for (std::int64_t e = 0; e < std::ssize(energy_.tail); ++e) {
+        const double *table = energy_.tables.data() + e * K_ * K_, *tail = moved_.data() + 2 * e * K_,
+                     *head = tail + K_;
+        float *to_tail = messages + e, *to_head = to_tail + K_ * edges;
+        for (std::int64_t l = 0; l < K_; ++l) to_head[l * edges] = single(head[l] - head[K_ - 1]);
+        for (std::int64_t k = 0; k < K_; ++k) {
+            double least = std::numeric_limits<double>::infinity();  // of the energy, which is that moved less both
+            for (std::int64_t l = 0; l < K_; ++l)
+                least =
+                    std::min(least, table[k * K_ + l] - tail[k] - head[l] + static_cast<double>(to_head[l * edges]));
+            to_tail[k * edges] = single(-least);
+        }
+    }
+}
+
 }  // namespace
 
-std::vector<double> edge_messages(const Problem& p, std::span<const double> weights, const StartMessages& start,
-                                  int sweeps, int threads, const StopTest& stop) {
+std::vector<float> edge_messages(const Problem& p, std::span<const double> weights, const StartMessages& start,
+                                 int sweeps, int threads, const StopTest& stop) {
     const OneHotProblem one_hot(p);
     const OneHotWeights w = one_hot.prepare(weights);
     const bool known = !start.of_label.tail.empty();
     if (known &&
         (std::ssize(start.of_label.tail) != p.n_labels || std::ssize(start.of_label.tail[0]) != p.edges.rows()))
         throw std::invalid_argument("the messages are of another problem");
-    std::vector<double> messages(static_cast<std::size_t>(2 * p.edges.rows() * p.n_labels));
+    std::vector<float> messages(static_cast<std::size_t>(2 * p.edges.rows() * p.n_labels));
     std::vector<Sweeper> sweepers(static_cast<std::size_t>(std::max(1, threads)));
     parallel_for(
         p.n_graphs(), threads,
@@ -131,7 +151,7 @@ std::vector<double> edge_messages(const Problem& p, std::span<const double> weig
             s.set(one_hot, w, g);
             if (known) s.add(start, p.edge_offset[g]);
             for (int i = 0; i < sweeps; ++i) s.sweep();
-            s.write(messages.data() + 2 * p.edge_offset[g] * p.n_labels);
+            s.write(messages.data() + p.edge_offset[g], p.edges.rows());
         },
         stop);
     return messages;

@@ -118,14 +118,20 @@ def _fit(
     checkpoint: Path | None = None,
     proven: bool = False,
 ) -> tuple[Machine, Proof | None]:
-    """Fit, showing bounds on a terminal; with a proof if it is to be ``proven``."""
+    """Fit, showing bounds on a terminal; with a proof if it is to be ``proven`` and Ctrl-C does not end that."""
     searches = options.C == "cv" or options.base == "auto"
     before = "choosing what is not named by folds of the graphs, then " if searches else ""
     with progress(task, options.target, before) as callback:
         svm = options.estimator(graphs, callback, checkpoint)
-        proof = svm.fit_proven(graphs) if proven else None
-        if not proven:
-            svm.fit_resumable(graphs)
+        proof = None
+        try:
+            if proven:
+                proof = svm.fit_proven(graphs)
+            else:
+                svm.fit_resumable(graphs)
+        except KeyboardInterrupt:
+            if not hasattr(svm, "certificate_"):
+                raise
     return svm.set_params(callback=None, checkpoint=None), proof
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from gapcut.certificates import Callback, Certificate, DualPoint, Proof, Record, packed, prove
 from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
-from gapcut.data.archive import Contents, to_arrays
 from gapcut.late import is_sparse
 from gapcut.learners import LearnResult, Limits, PrimalDual
+from gapcut.learners.base import STOPPED_BY_USER
 from gapcut.model.claim import pose, same_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.losses import class_weights
@@ -22,7 +22,7 @@ from gapcut.model.training import TrainingSet, box, make_oracle
 from gapcut.oracles.base import RelaxedLabels
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem
-from gapcut.typing import AnyArray, FloatArray
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 DENSE_LIMIT: Final = 2**31
 """Bytes that node features may take in the file of a proof's graphs, which holds them dense."""
@@ -55,9 +55,14 @@ def check_provable(settings: Settings, graphs: Sequence[Graph]) -> None:
 def prove_result(
     data: TrainingSet, problem: LearningProblem, settings: Settings, result: LearnResult, model: FittedModel
 ) -> Proof:
-    """A proof of what was just learned. A learner that has no dual point is followed by a run of one that has."""
+    """A proof of what was just learned. A learner that has no dual point is followed by a run of one that has, within
+    the same time limit once more."""
     check_provable(settings, data.graphs)
-    point = result.dual_point or _reach(data, problem, settings, result.certificate, None, None)
+    if result.dual_point is None:
+        limit, callback = settings.time_limit, settings.callback
+        point = _reach(data, problem, settings, result.certificate, limit, callback).dual_point
+    else:
+        point = result.dual_point
     return _prove(data, problem, settings, result.weights, point, model)
 
 
@@ -78,8 +83,10 @@ def prove_model(
     check_provable(settings, data.graphs)
     if posed.outside:
         raise ValueError(f"the model's claim does not hold: {posed.outside}")
-    point = _reach(data, problem, settings, model.certificate, time_limit, callback)
-    return _prove(data, problem, settings, posed.weights, point, model)
+    reached = _reach(data, problem, settings, model.certificate, time_limit, callback)
+    if reached.message.startswith(STOPPED_BY_USER):
+        raise KeyboardInterrupt
+    return _prove(data, problem, settings, posed.weights, reached.dual_point, model)
 
 
 def _reach(
@@ -89,8 +96,8 @@ def _reach(
     claim: Certificate,
     time_limit: float | None,
     callback: Callback | None,
-) -> DualPoint:
-    """A dual point that proves the lower end of ``claim``, or what the steps find within limits."""
+) -> LearnResult:
+    """A run whose dual point proves the lower end of ``claim``, or what the steps find within limits."""
     gap = max(_LEAST, min(settings.gap, claim.relative_gap))
 
     def watch(record: Record) -> bool:
@@ -101,9 +108,7 @@ def _reach(
     oracle = make_oracle(data, problem, provable)
     learner = PrimalDual(n_threads=settings.threads, seed=settings.draw_seed())
     limits = Limits(gap=_NEARER * gap, time_limit=time_limit)
-    point = learner.run(problem, oracle, limits, watch).dual_point
-    assert point is not None
-    return point
+    return learner.run(problem, oracle, limits, watch)
 
 
 def _prove(
@@ -111,14 +116,17 @@ def _prove(
     problem: LearningProblem,
     settings: Settings,
     weights: FloatArray,
-    point: DualPoint,
+    point: DualPoint | None,
     model: FittedModel,
 ) -> Proof:
+    assert point is not None  # the learner of _reach has one
     lower, upper, arrays = prove(problem, weights, point, _truth(problem, point.relaxation.one_label))
     unary, pairwise = problem.expand(weights)
-    low, high = box(data, settings)
+    intervals, count = _runs(np.stack(box(data, settings), axis=1))
     of_class = class_weights(settings.class_weight, data.graphs, data.codes, data.coder)
-    graphs = packed(graph_arrays(data))
+    graphs, digest = packed(graph_arrays(data)), hashlib.sha256()
+    for piece in graphs:
+        digest.update(piece)
     steps, meta = model.pipeline.to_state()
     header: dict[str, Any] = {
         **FORMAT,
@@ -128,19 +136,25 @@ def _prove(
         "lower": lower,
         "upper": upper,
         "certificate": [model.certificate.lower, model.certificate.upper],
-        "graphs_sha256": hashlib.sha256(graphs).hexdigest(),
+        "graphs_sha256": digest.hexdigest(),
         "classes": model.coder.classes.tolist(),
         "steps": meta["steps"],
     }
     arrays |= {
         "unary": unary,
         "pairwise": pairwise,
-        "lower": low,
-        "upper": high,
+        "box": intervals,
+        "box_repeats": count,
         "class_weight": np.ones(problem.n_labels) if of_class is None else of_class,
         **{f"steps.{name}": values for name, values in steps.items()},
     }
     return Proof(lower, upper, header, arrays, graphs)
+
+
+def _runs(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Rows that differ from the one before, and how often each is repeated."""
+    first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)])
+    return rows[first], np.diff(np.append(first, len(rows)))
 
 
 def _truth(problem: LearningProblem, tables: bool) -> RelaxedLabels:
@@ -159,17 +173,19 @@ def _truth(problem: LearningProblem, tables: bool) -> RelaxedLabels:
 
 def graph_arrays(data: TrainingSet) -> dict[str, AnyArray]:
     """The graphs as packed, with codes for labels, as a graph file has them; all dense."""
-    first, nodes = data.graphs[0], sum(g.n_nodes for g in data.graphs)
-    if first.is_sparse and 8 * nodes * first.node_dim > DENSE_LIMIT:
-        raise ValueError(
-            f"proofs hold dense features, which here take {8 * nodes * first.node_dim / 2**30:.1f} GiB: too large"
-        )
-    graphs = []
-    for graph, code in zip(data.graphs, data.codes, strict=True):
-        features = graph.node_features
-        dense = features.toarray() if is_sparse(features) else features
-        graphs.append(graph.replace(labels=code.astype(np.int64), node_features=dense))
-    arrays = to_arrays(Contents(graphs, {}, None, None))
-    if "node_weights" in arrays:
-        arrays["node_weights"] = np.nan_to_num(arrays["node_weights"], nan=1.0)
+    features = [g.node_features for g in data.graphs]
+    size = 8 * sum(x.shape[0] * x.shape[1] for x in features)
+    if data.graphs[0].is_sparse and size > DENSE_LIMIT:
+        raise ValueError(f"proofs hold dense features, which here take {size / 2**30:.1f} GiB: too large")
+    arrays: dict[str, AnyArray] = {
+        "node_offset": np.cumsum([0, *(g.n_nodes for g in data.graphs)], dtype=np.int64),
+        "edge_offset": np.cumsum([0, *(g.n_edges for g in data.graphs)], dtype=np.int64),
+        "node_features": np.concatenate([x.toarray() if is_sparse(x) else x for x in features]),
+        "edges": np.concatenate([g.edges for g in data.graphs]),
+        "edge_features": np.concatenate([g.edge_features for g in data.graphs]),
+        "labels": np.concatenate(data.codes),
+    }
+    if any(g.node_weights is not None for g in data.graphs):
+        weights = [np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in data.graphs]
+        arrays["node_weights"] = np.concatenate(weights)
     return arrays

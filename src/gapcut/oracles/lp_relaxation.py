@@ -19,7 +19,7 @@ from gapcut.oracles.base import (
     SlackProof,
     contiguous,
 )
-from gapcut.oracles.whole import WHOLE, whole_messages, whole_simplex, whole_tables
+from gapcut.oracles.whole import WHOLE, given_entries, whole_simplex, whole_tables
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
@@ -127,32 +127,25 @@ class LpRelaxation(Relaxation):
         return RelaxedLabels(*_core.mixed_point(self._core, *points, labeling, shares, self._threads))
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
-        """Messages of all edges to their ends, from the multipliers; ``closely``: after sweeps."""
-        found = _core.edge_messages(
-            self._core, contiguous(w), self.state, 2 * SWEEPS if closely else 0, self._threads
-        )
-        q, x = whole_messages(found)
-        exact = np.ldexp(q.astype(np.float32), x[:, :, None].astype(np.int32)).transpose(1, 2, 0)
-        bound = _core.bound_of_messages(self._core, contiguous(w), np.ascontiguousarray(exact), self._threads)
-        return SlackProof({"messages": q, "exponents": x}, SlackBound(bound, bound))
+        """Messages (M, K - 1) of all edges to their heads, less that for the last label, from the multipliers;
+        ``closely``: after sweeps. The best ones to the tails follow from them."""
+        sweeps = SWEEPS if closely else 0
+        found = _core.edge_messages(self._core, contiguous(w), self.state, sweeps, self._threads)
+        bound = _core.bound_of_messages(self._core, contiguous(w), found, self._threads)
+        return SlackProof({"messages": found[1, :-1].T}, SlackBound(bound, bound))
 
     def whole(self, point: RelaxedLabels) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
-        """Labels of every node that add up to one, tables that add up to them: a mask of the entries that are not
-        zero, edge by edge, and those."""
+        """Labels of every node that add up to one, tables that add up to them; in the arrays only what the sums do not
+        say."""
         if point.tables is None:
             raise ValueError("the tables are missing")
         labels, K = whole_simplex(point.labels), self._core.n_labels
         ends = labels.astype(np.int64).T
         at_tail, at_head = ends[:, self._core.tail], ends[:, self._core.head]
-        tables = whole_tables(point.tables.reshape(K, K, -1), at_tail, at_head).reshape(K * K, -1)
-        by_edge = tables.T.ravel()
-        arrays: dict[str, AnyArray] = {
-            "labels": labels,
-            "table_mask": np.packbits(by_edge > 0),
-            "tables": by_edge[by_edge > 0].astype(np.uint16),
-        }
-        exact = (np.asarray(units / WHOLE, dtype=np.float32) for units in (labels, tables))
-        return RelaxedLabels(*exact), arrays
+        tables = whole_tables(point.tables.reshape(K, K, -1), at_tail, at_head)
+        exact = (np.asarray(units / WHOLE, dtype=np.float32) for units in (labels, tables.reshape(K * K, -1)))
+        given = given_entries(tables, at_tail, at_head)
+        return RelaxedLabels(*exact), {"labels": labels[:, :-1], "tables": given}
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and one-hot bounds, of some graphs, by TRW-S from the multipliers."""

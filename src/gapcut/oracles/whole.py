@@ -1,4 +1,4 @@
-"""Shares, labels, tables and messages in whole numbers, for proof files (docs/proofs.md).
+"""Shares, labels and tables in whole numbers, for proof files (docs/proofs.md).
 
 Whatever is rounded here stays feasible: it costs tightness, never truth.
 """
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import AnyArray, IntArray
 
 WHOLE: Final = 1 << 15
 """Units of 1: shares, labels and table entries are multiples of 1/WHOLE, which float32 holds exactly."""
@@ -34,11 +34,16 @@ def whole_simplex(labels: AnyArray) -> UInt16Array:
 
 
 def whole_tables(tables: AnyArray, tail: IntArray, head: IntArray) -> IntArray:
-    """(K, K, M) in units near ``tables``, rows adding up to ``tail`` (K, M), columns to ``head`` (K, M), both in units.
+    """(K, K, M) near ``tables``, rows adding up to ``tail`` (K, M), columns to ``head`` (K, M), all in units."""
+    units = np.minimum(tail[:, None], head[None, :])  # right where one end has a single label
+    free = ((tail > 0).sum(axis=0) > 1) & ((head > 0).sum(axis=0) > 1)
+    units[:, :, free] = _fitted(tables[:, :, free], tail[:, free], head[:, free])
+    return np.asarray(units)
 
-    Rows, then columns that are too large are scaled down, entries rounded down; what is missing then goes where there
-    is something, as far as both sums allow, and the rest anywhere.
-    """
+
+def _fitted(tables: AnyArray, tail: IntArray, head: IntArray) -> IntArray:
+    """Rows, then columns that are too large are scaled down, entries rounded down; what is missing then goes where
+    there is something, as far as both sums allow, and the rest anywhere."""
     exact = WHOLE * np.asarray(tables, dtype=np.float64)
     for sums, axis in ((tail, 1), (head, 0)):
         found = exact.sum(axis=axis)
@@ -56,11 +61,13 @@ def whole_tables(tables: AnyArray, tail: IntArray, head: IntArray) -> IntArray:
     return units
 
 
-def whole_messages(messages: FloatArray) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
-    """``q`` (M, 2, K) and ``x`` (M, 2) with ``q 2^x`` near messages (M, 2, K); a constant on all labels of one message
-    changes no bound, so they are centred."""
-    low, high = messages.min(axis=2, keepdims=True), messages.max(axis=2, keepdims=True)
-    centred = messages - (0.5 * low + 0.5 * high)
-    exponent = np.clip(np.frexp(np.abs(centred).max(axis=2))[1] - 15, -(2**7), 2**7 - 1)
-    q = np.rint(np.ldexp(centred, -exponent[:, :, None]))
-    return np.clip(q, -(2**15 - 1), 2**15 - 1).astype(np.int16), exponent.astype(np.int8)
+def given_entries(tables: IntArray, tail: IntArray, head: IntArray) -> UInt16Array:
+    """What of such tables a proof file holds, edge by edge and row by row: entries of labels that both have a part in
+    their node and are not the first largest there. The sums give the others."""
+    inner = []
+    for labels in (tail, head):
+        found = labels > 0
+        found[labels.argmax(axis=0), np.arange(labels.shape[1])] = False
+        inner.append(found)
+    given = inner[0][:, None] & inner[1][None, :]
+    return np.asarray(tables.transpose(2, 0, 1)[given.transpose(2, 0, 1)], dtype=np.uint16)
