@@ -29,6 +29,10 @@ COMMANDS = {
         "compare:compare",
         "Cross-validate pairs of a learner and an oracle on the same folds, as Markdown.",
     ),
+    "convert": (
+        "conversion:convert",
+        "Write a graph set as a folder of parts, which is read a part at a time, or as one file.",
+    ),
     "cv": ("validation:cv", "Cross-validate over graphs: train on all folds but one, test on that one."),
     "dataset": ("conversion:dataset", "Write a known data set as graph sets."),
     "demo": (
