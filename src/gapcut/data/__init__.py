@@ -2,7 +2,7 @@
 
 from gapcut.data.cliques import CliqueSet, tuple_codes
 from gapcut.data.errors import GraphError, names_differ, place
-from gapcut.data.folder import GraphFolder, each_set, save_in_parts
+from gapcut.data.folder import GraphFolder, each_set, graph_files, load_graph_file, save_in_parts
 from gapcut.data.graph import Graph, all_forests, connected_parts
 from gapcut.data.graph_set import GraphSet, as_graphs
 from gapcut.data.npz import GraphFileError
@@ -19,7 +19,9 @@ __all__ = [
     "as_graphs",
     "connected_parts",
     "each_set",
+    "graph_files",
     "is_parts",
+    "load_graph_file",
     "names_differ",
     "place",
     "save_in_parts",

@@ -168,7 +168,14 @@ def load_each(folder: Path, limit: int | None) -> Iterator[Contents]:
     files = sorted(folder.glob("*.npz"))
     if not files:
         raise GraphFileError(f"{folder}: no .npz file in this folder")
-    return (_load_file(file, limit, single=True) for file in files)
+    return (load_single(file, limit) for file in files)
+
+
+def load_single(path: Path, limit: int | None = None) -> Contents:
+    """Read a file that may hold one graph and no offsets."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    return _load_file(path, limit, single=True)
 
 
 def _load_file(path: Path, limit: int | None, single: bool = False) -> Contents:

@@ -142,6 +142,28 @@ def each_set(path: Path, select: str | None = None, unpack_limit: int | None = N
         yield graphs if select is None else graphs.select(select)
 
 
+def graph_files(path: Path) -> list[Path]:
+    """The file, or those of a folder: its parts, or its ``.npz`` files in the order of their names. ValueError where
+    there are none."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    if parts.is_parts(path):
+        return [parts.part_path(path, number) for number in range(GraphFolder(path).n_parts)]
+    found = sorted(path.glob("*.npz"))
+    if not found:
+        raise GraphFileError(f"{path}: no .npz file in this folder")
+    return found
+
+
+def load_graph_file(path: Path, unpack_limit: int | None = None) -> GraphSet:
+    """Graphs of one of :func:`graph_files`: a part is compared with its index, a file of one graph needs no offsets."""
+    if parts.is_parts(path.parent) and parts.is_part(path.name):
+        return GraphFolder(path.parent, unpack_limit=unpack_limit).part(parts.part_number(path.name))
+    return GraphSet(**vars(archive.load_single(path, unpack_limit)))
+
+
 def save_in_parts(
     sets: Iterable[GraphSet], folder: Path, append: bool = False, part_bytes: int = PART_BYTES
 ) -> GraphFolder:

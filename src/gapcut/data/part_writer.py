@@ -22,7 +22,6 @@ from gapcut.data.parts import (
     Part,
     Shared,
     counts,
-    digest,
     fitted,
     is_part,
     is_parts,
@@ -30,7 +29,7 @@ from gapcut.data.parts import (
     part_path,
     read_index,
 )
-from gapcut.files import json_text, write_bytes, write_text
+from gapcut.files import digest, json_text, write_bytes, write_text
 
 PART_BYTES = 64 << 20
 """Of a part's arrays in memory, about, unless something else is asked for."""

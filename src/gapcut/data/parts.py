@@ -8,7 +8,6 @@ count is one that a writer left behind, or is about to count; readers pass over 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -24,11 +23,12 @@ from gapcut.data.cliques import CliqueSet
 from gapcut.data.errors import names_differ
 from gapcut.data.graph import Graph
 from gapcut.data.npz import GraphFileError, one_line
+from gapcut.files import digest
 
 INDEX = "graphs.json"
 
 KIND, VERSION = "graphs in parts", 1
-_NAME = re.compile(r"part-[0-9]{5,9}\.npz")
+_NAME = re.compile(r"part-([0-9]{5,9})\.npz")
 _LONGEST = 1 << 28  # bytes of an index, read at once
 
 
@@ -108,6 +108,13 @@ def part_path(folder: Path, number: int) -> Path:
 def is_part(name: str) -> bool:
     """Whether a file is called as parts are."""
     return _NAME.fullmatch(name) is not None
+
+
+def part_number(name: str) -> int:
+    """Of a file that is called as parts are."""
+    found = _NAME.fullmatch(name)
+    assert found is not None
+    return int(found[1])
 
 
 def is_parts(path: Path) -> bool:
@@ -239,12 +246,6 @@ def joined(pieces: Sequence[Contents], folder: Path) -> Contents:
     rows = {name: [piece.extras[name] for piece in pieces] for name in first.extras}
     extras = {name: archive.joined(values, name, folder) for name, values in rows.items()}
     return replace(first, graphs=[graph for piece in pieces for graph in piece.graphs], extras=extras)
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _listed(names: Iterable[str]) -> str:
