@@ -143,9 +143,10 @@ def test_refusals(place, tmp_path, run):
 
 
 @pytest.mark.cluster
-def test_a_node_that_dies_changes_nothing(place, tmp_path, run):
-    ray = pytest.importorskip("ray")
-    from ray_nodes import nodes
+def test_a_node_that_dies_changes_nothing(place, tmp_path, run, cluster):
+    import ray
+
+    from ray_nodes import NODE
 
     (tmp_path / "in").mkdir()
     for i, graph in enumerate(sample_graphs(200, seed=1)):
@@ -153,26 +154,25 @@ def test_a_node_that_dies_changes_nothing(place, tmp_path, run):
     (tmp_path / "in" / BROKEN).write_bytes(b"PK no more")
     data, out = tmp_path / "in", tmp_path / "out"
     assert predict(run, place, tmp_path / "alone", data=data)[0] == 1
-    with nodes(1) as cluster:
-        node = cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+    node = cluster.add_node(**NODE)
 
-        def end_one() -> None:
-            while len(list(out.glob("*.npz"))) < 20:
-                time.sleep(0.02)
-            cluster.remove_node(node, allow_graceful=False)
+    def end_one() -> None:
+        while len(list(out.glob("*.npz"))) < 20:
+            time.sleep(0.02)
+        cluster.remove_node(node, allow_graceful=False)
 
-        killer = threading.Thread(target=end_one)
-        killer.start()
-        options = ("--engine", "ray", "--address", cluster.address)
-        code, found, err = predict(run, place, out, *options, data=data)
-        killer.join()
-        assert not ray.is_initialized()
-        assert code == 1
-        assert len(found["files"]) == 199
-        assert err.splitlines()[0] == "gapcut: 1 of 200 files could not be labelled:"
-        assert BROKEN in err.splitlines()[1]
-        assert_same_arrays(tmp_path / "alone", out)
-        assert predict(run, place, out, *options, data=data)[1]["before"] == 199
+    killer = threading.Thread(target=end_one)
+    killer.start()
+    options = ("--engine", "ray", "--address", cluster.address)
+    code, found, err = predict(run, place, out, *options, data=data)
+    killer.join()
+    assert not ray.is_initialized()
+    assert code == 1
+    assert len(found["files"]) == 199
+    assert err.splitlines()[0] == "gapcut: 1 of 200 files could not be labelled:"
+    assert BROKEN in err.splitlines()[1]
+    assert_same_arrays(tmp_path / "alone", out)
+    assert predict(run, place, out, *options, data=data)[1]["before"] == 199
 
 
 @pytest.fixture(scope="module")
@@ -223,9 +223,6 @@ def test_scans_in_processes(scans, tmp_path, run):
 
 
 @pytest.mark.cluster
-def test_scans_on_a_cluster(scans, tmp_path, run):
-    from ray_nodes import nodes
-
-    with nodes(2) as cluster:
-        options = ("--engine", "ray", "--address", cluster.address)
-        same_labels(scans, run, tmp_path / "one", tmp_path / "two", *options)
+def test_scans_on_a_cluster(scans, tmp_path, run, cluster):
+    options = ("--engine", "ray", "--address", cluster.address)
+    same_labels(scans, run, tmp_path / "one", tmp_path / "two", *options)

@@ -72,26 +72,17 @@ def test_names_and_addresses(monkeypatch):
         open_engine("ray")
 
 
-@pytest.fixture(scope="module")
-def address():
-    """Of two nodes."""
-    from ray_nodes import nodes
-
-    with nodes(2) as cluster:
-        yield cluster.address
-
-
 @pytest.mark.cluster
-def test_ray(address):
-    found = outcomes(open_engine("ray", address=address), Tally(killers=(2,)))
+def test_ray(cluster):
+    found = outcomes(open_engine("ray", address=cluster.address), Tally(killers=(2,)))
     assert [o.result for o in found] == [0, 1, None, None, None, 25, 36, 49]
     assert said(found) == {2: DIED, **FAILED}
 
 
 @pytest.mark.cluster
-def test_workers_use_the_kernels_of_the_driver(address, monkeypatch):
+def test_workers_use_the_kernels_of_the_driver(cluster, monkeypatch):
     monkeypatch.setattr("gapcut.engines.cluster.target", lambda: "baseline")
-    engine = open_engine("ray", address=address)
+    engine = open_engine("ray", address=cluster.address)
     assert {o.result for o in engine.map(own_kernels, range(4))} == {"baseline"}
     monkeypatch.setattr("gapcut.engines.cluster.__version__", "0.0.1")
     (wrong,) = engine.map(own_kernels, [0])
