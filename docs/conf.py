@@ -23,7 +23,7 @@ PAGES = {
     "Energies": ["inference", "energies", "cliques"],
     "Scenes": ["labelling", "scene-features", "clouds", "bridges", "scanning"],
     "Claims and numbers": ["proofs", "accuracy", "comparison", "performance", "paper", "mathematics"],
-    "Reference": ["reference/index", "cli"],
+    "Reference": ["reference/index", "cli", "many-machines"],
     "Development": ["developing", "releasing", "decisions/README"],
 }
 """The table of contents; what it leaves out is an error of the build."""

@@ -31,3 +31,12 @@ def run(capsys):
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Two nodes of a Ray cluster, which all tests share: a start takes seconds to a minute."""
+    from ray_nodes import two_nodes
+
+    with two_nodes() as found:
+        yield found

@@ -10,7 +10,7 @@ from gapcut.version import __version__
 if TYPE_CHECKING:
     from gapcut import datasets
     from gapcut.certificates import Certificate
-    from gapcut.data import CliqueSet, Graph, GraphError, GraphSet
+    from gapcut.data import CliqueSet, Graph, GraphError, GraphFolder, GraphSet
     from gapcut.engines.target import target
     from gapcut.estimator import StructuredSVM
     from gapcut.files import ModelFileError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "certificates": ("Certificate",),
-    "data": ("CliqueSet", "Graph", "GraphError", "GraphSet"),
+    "data": ("CliqueSet", "Graph", "GraphError", "GraphFolder", "GraphSet"),
     "engines": ("target",),
     "estimator": ("StructuredSVM",),
     "files": ("ModelFileError",),
@@ -71,6 +71,7 @@ __all__ = [
     "EnergyFileError",
     "Graph",
     "GraphError",
+    "GraphFolder",
     "GraphSet",
     "Machine",
     "ModelFileError",

@@ -114,19 +114,33 @@ def expected_calibration_error(
     weight of their nodes, of ``|share that is right - mean of the largest probabilities|`` (Guo et al., On calibration
     of modern neural networks, ICML 2017). ``probabilities``: (V, K) for each graph. NaN without any labelled node.
     """
-    coder = LabelCoder(classes)
-    sure, right, weight = [], [], []
-    for i, (graph, p) in enumerate(zip(graphs, probabilities, strict=True)):
-        known = graph.labelled
-        codes = coder.encode(graph.labels, graph.n_nodes, f"graph {i}", known=False)[known]
-        sure.append(p.max(axis=1)[known])
-        right.append(p.argmax(axis=1)[known] == codes)
-        weight.append((np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights)[known])
-    w = np.concatenate([np.empty(0), *weight])
-    excess = w * (np.concatenate([np.empty(0), *right]) - np.concatenate([np.empty(0), *sure]))
-    place = np.minimum((np.concatenate([np.empty(0), *sure]) * bins).astype(np.int64), bins - 1)
-    total = float(w.sum())
-    return float(np.abs(np.bincount(place, excess, bins)).sum()) / total if total > 0 else float("nan")
+    calibration = Calibration(classes, bins)
+    calibration.add(graphs, probabilities)
+    return calibration.error
+
+
+class Calibration:
+    """:func:`expected_calibration_error` of graphs that come in turn: three numbers a labelled node are kept."""
+
+    def __init__(self, classes: AnyArray, bins: int = 10) -> None:
+        self._coder, self._bins = LabelCoder(classes), bins
+        self._rows: list[FloatArray] = []
+
+    def add(self, graphs: Iterable[Graph], probabilities: Sequence[FloatArray]) -> None:
+        """More graphs, with (V, K) for each."""
+        for graph, p in zip(graphs, probabilities, strict=True):
+            known = graph.labelled
+            codes = self._coder.encode(graph.labels, graph.n_nodes, graph.name or "graph", known=False)
+            weight = np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
+            self._rows.append(np.stack([p.max(axis=1), p.argmax(axis=1) == codes, weight])[:, known])
+
+    @property
+    def error(self) -> float:
+        """Of all graphs so far."""
+        sure, right, weight = np.concatenate([np.empty((3, 0)), *self._rows], axis=1)
+        place = np.minimum((sure * self._bins).astype(np.int64), self._bins - 1)
+        excess, total = np.bincount(place, weight * (right - sure), self._bins), float(weight.sum())
+        return float(np.abs(excess).sum()) / total if total > 0 else float("nan")
 
 
 def confusion_scores(labels: Sequence[object], confusion: FloatArray, weighted: bool = False) -> Scores:

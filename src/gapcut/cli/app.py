@@ -16,7 +16,8 @@ from gapcut.version import __version__
 
 _EPILOGUE = (
     "With --verbose a command also says where it is when its output goes to a file or a pipe, and errors come with "
-    "where they arose. Exit codes: 0 done, 1 not certified where asked, 2 bad usage or input, 130 interrupted."
+    "where they arose. Exit codes: 0 done, 1 not certified where asked, or some of many files failed, "
+    "2 bad usage or input, 130 interrupted."
 )
 
 COMMANDS = {
@@ -28,6 +29,10 @@ COMMANDS = {
     "compare": (
         "compare:compare",
         "Cross-validate pairs of a learner and an oracle on the same folds, as Markdown.",
+    ),
+    "convert": (
+        "conversion:convert",
+        "Write a graph set as a folder of parts, which is read a part at a time, or as one file.",
     ),
     "cv": ("validation:cv", "Cross-validate over graphs: train on all folds but one, test on that one."),
     "dataset": ("conversion:dataset", "Write a known data set as graph sets."),
@@ -44,7 +49,7 @@ COMMANDS = {
         "Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts).",
     ),
     "label": (
-        "scenes:label",
+        "labelling:label",
         "Label every point of a scan: label, confidence and segment are added to what the file holds.",
     ),
     "predict": ("prediction:predict", "Label graphs and write the labels as .npz, .csv or .parquet."),

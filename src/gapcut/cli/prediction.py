@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import time
-from collections.abc import Callable
-from io import TextIOWrapper
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, option, read_graphs
+from gapcut.cli.file_queue import (
+    Address,
+    EngineOption,
+    FileJob,
+    FileResults,
+    FileWork,
+    do_files,
+    engine_for,
+    settings_digest,
+)
+from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, graph_sets, option
 from gapcut.cli.outputs import LABELS, Force, check_outputs, kind_of_ending, write_result
+from gapcut.cli.predicted import Labelled, write_npz, writer
 from gapcut.cli.progress import working
 from gapcut.cli.show import (
     certificate_document,
@@ -24,12 +33,12 @@ from gapcut.cli.show import (
     scores_document,
     scores_table,
 )
-from gapcut.data import GraphSet
-from gapcut.extras import needed
+from gapcut.data import Graph, GraphSet, graph_files, load_graph_file
+from gapcut.engines import Engine
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
-from gapcut.metrics import Scores, expected_calibration_error, score_graphs
+from gapcut.metrics import Calibration, Scores, score_graphs
 from gapcut.typing import AnyArray
 
 Inference = Annotated[MethodName | None, option("inference", more=" Default: the model's.")]
@@ -37,32 +46,54 @@ Inference = Annotated[MethodName | None, option("inference", more=" Default: the
 
 def predict(
     model: ModelPath,
-    data: DataPath,
     /,
-    *,
+    *data: DataPath,
     out: Path,
     select: Select = None,
     unpack_limit: UnpackLimit = None,
     inference: Inference = None,
+    engine: EngineOption = "threads",
+    address: Address = None,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Label graphs and write the labels as .npz, .csv or .parquet.
 
-    An .npz has energies, bounds and gaps too; the others are tables of one row a node.
+    An .npz has energies, bounds and gaps too; the others are tables of one row a node. Where OUT is a folder, each file
+    or part of DATA gets an .npz there as soon as it is labelled; what is done is not done again, and a file that fails
+    stops no other.
 
-    :param out: File to write; its ending says what: .npz, .csv or .parquet (with pyarrow).
+    :param out: File to write; its ending says what: .npz, .csv or .parquet (with pyarrow). Or a folder.
     """
-    write = _writer(out)
+    if not data:
+        raise ValueError("missing argument DATA (see gapcut predict --help)")
+    if out.suffix == "" or out.is_dir():
+        if select is not None:
+            raise ValueError("--select is for one OUT: name a file with --out")
+        with closing(engine_for(engine, jobs, address)) as workers:
+            results = _predict_files(model, data, out, unpack_limit, inference, workers, force)
+        report = {
+            "out": str(out),
+            "files": results.documents,
+            "before": results.before,
+            "failed": results.failed,
+        }
+        emit(report, as_json, lambda console: _show_files(console, report))
+        return results.code("files could not be labelled")
+    if len(data) != 1:
+        raise ValueError(f"--out {out} is one file, but there are {len(data)} DATA: name a folder with --out")
+    if engine != "threads":
+        raise ValueError(f"--engine {engine} works on many files: name a folder with --out")
+    write = writer(out)
     check_outputs(
-        {out: LABELS if out.suffix.lower() == ".npz" else kind_of_ending(out)}, [model, data], force
+        {out: LABELS if out.suffix.lower() == ".npz" else kind_of_ending(out)}, [model, *data], force
     )
     svm = _load(model, jobs, inference)
-    graphs = read_graphs(data, select, unpack_limit)
-    solutions, seconds = _solve(svm, graphs)
-    write_result(out, lambda path: write_atomically(path, lambda file: write(file, graphs, solutions)))
-    document = {"out": str(out), **_counts(graphs, solutions, seconds)}
+    with working("labelling ...") as say:
+        labelled = Labelled.of(svm, graph_sets(data[0], select, unpack_limit), say)
+    write_result(out, lambda path: write_atomically(path, lambda file: write(file, labelled)))
+    document = {"out": str(out), **labelled.counts}
     emit(document, as_json, lambda console: _show_prediction(console, document))
     return DONE
 
@@ -80,19 +111,29 @@ def evaluate(
 ) -> int:
     """Compare predicted labels with those of the data, weighted by node weights."""
     svm = _load(model, jobs, inference)
-    graphs = read_graphs(data, select, unpack_limit)
-    solutions, seconds = _solve(svm, graphs)
-    scores = score_graphs(graphs, [s.labels for s in solutions], svm.classes_)
+    calibration = None if svm.model_.temperature is None else Calibration(svm.classes_)
+    truth: list[Graph] = []  # without features, which are read a part at a time
+
+    def compare(graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
+        truth.extend(_bare(graph) for graph in graphs)
+        if calibration is not None:
+            calibration.add(graphs, svm.predict_proba(graphs, solutions))
+
+    with working("labelling ...") as say:
+        labelled = Labelled.of(svm, graph_sets(data, select, unpack_limit), say, compare)
+    scores = score_graphs(truth, [s.labels for s in labelled.solutions], svm.classes_)
     if not scores.nodes > 0:
         raise ValueError(f"{data}: no labelled node to compare with")
-    document = {**scores_document(scores), **_counts(graphs, solutions, seconds)}
-    document["calibration_error"] = None
-    if svm.model_.temperature is not None:
-        chances = svm.predict_proba(graphs, solutions)
-        document["calibration_error"] = expected_calibration_error(graphs, chances, svm.classes_)
+    document = {**scores_document(scores), **labelled.counts}
+    document["calibration_error"] = None if calibration is None else calibration.error
     document["certificate"] = certificate_document(svm.certificate_)
     emit(document, as_json, lambda console: _show_evaluation(console, svm, scores, document))
     return DONE
+
+
+def _bare(graph: Graph) -> Graph:
+    """Its labels and weights."""
+    return Graph(np.empty((graph.n_nodes, 0)), None, None, graph.labels, graph.node_weights, name=graph.name)
 
 
 def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
@@ -103,87 +144,55 @@ def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
     return svm
 
 
-def _solve(svm: Machine, graphs: GraphSet) -> tuple[list[Solution[AnyArray]], float]:
-    """Solutions and the seconds they took."""
-    start = time.monotonic()
-    with working(f"labelling {len(graphs):,} graphs ..."):
-        solutions = svm.solutions(graphs)
-    return solutions, time.monotonic() - start
+def _predict_files(
+    model: Path,
+    data: tuple[Path, ...],
+    out: Path,
+    unpack_limit: int | None,
+    inference: MethodName | None,
+    engine: Engine,
+    force: bool,
+) -> FileResults:
+    """Labels of each file in a file of its own."""
+    sources = [file for path in data for file in graph_files(path)]
+    if not sources:
+        raise ValueError(f"{data[0]}: there are no graphs in it")
+    jobs = [FileJob(source, out / f"{source.stem}.npz") for source in sources]
+    if len({job.target for job in jobs}) < len(jobs):
+        raise ValueError(f"{out}: two files would be written to one name: label them into two folders")
+    check_outputs({job.target: LABELS for job in jobs}, [model, *data], force, folder=out)
+    svm = _load(model, engine.threads, inference)
+    out.mkdir(parents=True, exist_ok=True)
+    settings = settings_digest([model], command="predict", inference=inference)
+    return do_files(engine, _LabelGraphs(svm, unpack_limit), jobs, settings)
 
 
-def _counts(graphs: GraphSet, solutions: list[Solution[AnyArray]], seconds: float) -> dict[str, Any]:
-    closed = sum(s.status == "optimal" for s in solutions)
-    return {
-        "graphs": len(graphs),
-        "nodes": sum(g.n_nodes for g in graphs),
-        "inference": {
-            "seconds": seconds,
-            "proven_optimal": closed,
-            "largest_gap": max(s.gap for s in solutions),
-        },
-    }
+@dataclass(frozen=True)
+class _LabelGraphs:
+    """Work of a queue: the graphs of a file labelled."""
 
+    svm: Machine
+    unpack_limit: int | None
 
-def _arrays(graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> dict[str, AnyArray]:
-    labels = np.concatenate([s.labels for s in solutions])
-    return {
-        "node_offset": np.cumsum([0, *(g.n_nodes for g in graphs)], dtype=np.int64),
-        "labels": labels.astype(str) if labels.dtype == object else labels,
-        "names": np.array([g.name or "" for g in graphs]),
-        "energy": np.array([s.energy for s in solutions]),
-        "bound": np.array([s.bound for s in solutions]),
-        "gap": np.array([s.gap for s in solutions]),
-        "status": np.array([s.status for s in solutions]),
-    }
-
-
-def _writer(out: Path) -> Callable[[IO[bytes], GraphSet, list[Solution[AnyArray]]], None]:
-    """What writes a file of that ending; said before the work if there is none."""
-    ending = out.suffix.lower()
-    if ending == ".parquet":
-        needed("pyarrow.parquet", "Parquet files need", "parquet", ", or name a .csv")
-    if ending not in _WRITERS:
-        raise ValueError(f"{out}: name a file that ends with one of {', '.join(_WRITERS)}")
-    return _WRITERS[ending]
-
-
-def _write_npz(file: IO[bytes], graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
-    np.savez_compressed(file, allow_pickle=False, **_arrays(graphs, solutions))
-
-
-def _write_csv(file: IO[bytes], graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
-    text = TextIOWrapper(file, encoding="utf-8", newline="")
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_COLUMNS)
-    for number, (graph, solution) in enumerate(zip(graphs, solutions, strict=True)):
-        rows.writerows(
-            (number, graph.name or "", node, label) for node, label in enumerate(solution.labels.tolist())
-        )
-    text.detach()
-
-
-def _write_parquet(file: IO[bytes], graphs: GraphSet, solutions: list[Solution[AnyArray]]) -> None:
-    pyarrow = needed("pyarrow.parquet", "Parquet files need", "parquet")
-    arrays, sizes = _arrays(graphs, solutions), [g.n_nodes for g in graphs]
-    nodes = np.concatenate([np.arange(size) for size in sizes])
-    columns = (
-        np.repeat(np.arange(len(graphs)), sizes),
-        np.repeat(arrays["names"], sizes),
-        nodes,
-        arrays["labels"],
-    )
-    pyarrow.parquet.write_table(
-        pyarrow.table({n: c.tolist() for n, c in zip(_COLUMNS, columns, strict=True)}), file
-    )
-
-
-_COLUMNS = ("graph", "name", "node", "label")
-_WRITERS = {".npz": _write_npz, ".csv": _write_csv, ".parquet": _write_parquet}
+    def __call__(self, job: FileJob) -> FileWork:
+        labelled = Labelled.of(self.svm, [load_graph_file(job.source, self.unpack_limit)])
+        write_atomically(job.target, lambda file: write_npz(file, labelled))
+        document = {"data": str(job.source), "out": str(job.target), **labelled.counts}
+        return FileWork([job.target], document)
 
 
 def _show_prediction(console: Console, document: dict[str, Any]) -> None:
     console.print(f"labelled     {document['graphs']:,} graphs, {document['nodes']:,} nodes")
     console.print(_inference_line(document))
+    console.print(f"written      {document['out']}")
+
+
+def _show_files(console: Console, document: dict[str, Any]) -> None:
+    files = document["files"]
+    graphs, nodes = (sum(each[what] for each in files) for what in ("graphs", "nodes"))
+    console.print(f"labelled     {len(files):,} files, {graphs:,} graphs, {nodes:,} nodes")
+    if document["before"]:
+        console.print(f"             {document['before']:,} of the files were done before")
     console.print(f"written      {document['out']}")
 
 

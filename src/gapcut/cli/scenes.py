@@ -1,40 +1,30 @@
-"""``gapcut scenes train`` and ``gapcut label``: from labelled scans to a model, and from scans to labelled scans."""
+"""``gapcut scenes train``: from labelled scans to a model."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from cyclopts import App
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
-from gapcut.cli.options import Certified, Flag, Jobs, Json, option
+from gapcut.cli.options import Certified, Jobs, Json, option
 from gapcut.cli.outputs import (
-    LABELLED_SCAN,
     MODEL,
-    SEGMENTS,
     Force,
     check_outputs,
-    kind_of_ending,
-    segments_path,
-    summary_path,
     write_result,
 )
 from gapcut.cli.progress import working
-from gapcut.cli.show import Cells, certificate_document, certificate_line, emit, number, percent
+from gapcut.cli.show import Cells, certificate_document, certificate_line, emit
 from gapcut.engines import peak_memory_mb, thread_count
-from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
-    from gapcut.scenes.clouds import ClassMap, PointCloud
-    from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
-    from gapcut.scenes.labelling.scene import Stopwatch
-    from gapcut.typing import IntArray
+    from gapcut.scenes.clouds import PointCloud
+    from gapcut.scenes.labelling import TrainedScenes
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
 
@@ -110,118 +100,10 @@ def _training_clouds(
     class_map = None if classes is None else ClassMap.read(classes)
     files, skipped = scan_files(folder)
     clouds = [
-        read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
+        read_cloud(path, need_labels=True, invalid="drop", columns=columns_for(path, folder, columns))
         for path in files
     ]
     return clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds], skipped
-
-
-def label(
-    scan: Path,
-    /,
-    *,
-    model: Path,
-    out: Path,
-    time_limit: float = 300.0,
-    invalid: Literal["error", "drop"] = "error",
-    columns: str | None = None,
-    classes: Path | None = None,
-    segments: Flag = False,
-    jobs: Jobs = -1,
-    force: Force = False,
-    as_json: Json = False,
-) -> int:
-    """Label every point of a scan: label, confidence and segment are added to what the file holds.
-
-    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json).
-
-    :param scan: Point cloud, or a folder of them.
-    :param model: Model file made by gapcut scenes train.
-    :param out: Labelled scan to write; where SCAN is a folder, a folder.
-    :param time_limit: Seconds of inference a scan; the best labels then count.
-    :param invalid: Points whose places are not finite: error, or drop them.
-    :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
-    :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
-    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
-    """
-    from gapcut.scenes.clouds import ClassMap
-    from gapcut.scenes.labelling import SceneModel
-
-    pairs, skipped = _outputs(scan, out)
-    for _, target in pairs:
-        summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
-        writes = {target: LABELLED_SCAN, summary: kind_of_ending(summary), **listed}
-        check_outputs(writes, [scan, model, classes], force)
-    scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
-    if class_map is not None and classes is not None:
-        class_map.check(scene_model.names, classes)
-    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, thread_count(jobs))
-    documents: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []
-    for source, target in pairs:
-        names = _names_for(source, scan, columns)
-        with working(f"{source.name}: reading ...") as status:
-            try:
-                documents.append(labelling.run(source, target, names, status))
-            except (ValueError, OSError) as error:
-                if scan.is_file():
-                    raise
-                failed.append({"scan": str(source), "error": str(error)})
-    document = documents[0] if scan.is_file() else {"scans": documents, "failed": failed, "skipped": skipped}
-    emit(document, as_json, lambda console: _show_labels(console, documents, skipped))
-    if failed:
-        told = "; ".join(each["error"] for each in failed)
-        raise ValueError(f"{len(failed)} of {len(pairs)} scans could not be labelled: {told}")
-    return DONE
-
-
-@dataclass(frozen=True)
-class _Labelling:
-    """What all scans of a command have in common."""
-
-    model: SceneModel
-    time_limit: float
-    invalid: Literal["error", "drop"]
-    classes: ClassMap | None
-    segments: bool
-    threads: int
-
-    def run(self, source: Path, target: Path, columns: list[str] | None, say: Any) -> dict[str, Any]:
-        """Label one scan; its summary."""
-        from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
-        from gapcut.scenes.labelling.inventory import segment_table
-        from gapcut.scenes.labelling.scene import Stopwatch
-
-        clock = Stopwatch()
-        clock.begin("reading")
-        cloud = read_cloud(source, invalid=self.invalid, columns=columns)
-        original = None
-        if self.classes is not None and "label" not in cloud.added:
-            original, cloud = cloud.labels, self.classes.ours(cloud)
-        check_labelled(target, source, cloud)
-        clock.begin(None)
-        found = self.model.label(
-            cloud, self.threads, self.time_limit, lambda step: say(f"{source.name}: {step}")
-        )
-        say(f"{source.name}: writing ...")
-        clock.begin("writing")
-        labelled = _with_original(found.on(cloud, self.model.names), original)
-        options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
-        write_result(target, lambda path: write_labelled(path, source, labelled, **options))
-        if self.segments:
-            write_text(segments_path(target), segment_table(labelled))
-        clock.begin(None)
-        document = _label_document(self.model, source, target, found, labelled, clock)
-        write_text(summary_path(target), json_text(document))
-        return document
-
-
-def _with_original(labelled: PointCloud, labels: IntArray | None) -> PointCloud:
-    """With the labels as they were before a file of classes, which may join several and leave out others."""
-    if labels is None:
-        return labelled
-    extra = {**labelled.extra, "original": labels}
-    return labelled.replace(extra=extra, added=(*labelled.added, "original"))
 
 
 def scan_files(folder: Path) -> tuple[list[Path], list[str]]:
@@ -239,39 +121,12 @@ def scan_files(folder: Path) -> tuple[list[Path], list[str]]:
     return found, [path.name for path in others if not path.name.endswith(".labels.json")]
 
 
-def _names_for(path: Path, scan: Path, columns: str | None) -> list[str] | None:
+def columns_for(path: Path, scan: Path, columns: str | None) -> list[str] | None:
     """What ``--columns`` says about a file: in a folder it is about the text files."""
     from gapcut.scenes.clouds import is_text
 
     names = None if columns is None else columns.replace(",", " ").split()
     return names if is_text(path) or scan.is_file() else None
-
-
-def _outputs(scan: Path, out: Path) -> tuple[list[tuple[Path, Path]], list[str]]:
-    """Scans and where they go, and the files that are left out. A format that is not written becomes LAZ, with both
-    endings where a scan of the folder has that name."""
-    from gapcut.scenes.clouds import WRITABLE
-
-    files, skipped = scan_files(scan)
-    if scan.is_dir():
-        if out.is_file():
-            raise ValueError(f"{out} is a file, but {scan} is a folder: name a folder with --out")
-        out.mkdir(parents=True, exist_ok=True)
-        if out.resolve() == scan.resolve():
-            raise ValueError(f"--out {out} is the folder of the scans itself: name another one")
-        taken = {f.name.lower() for f in files}
-        pairs = []
-        for f in files:
-            name = f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz"
-            pairs.append((f, out / (f"{f.name}.laz" if name != f.name and name.lower() in taken else name)))
-        if len({target for _, target in pairs}) < len(pairs):
-            raise ValueError(f"{scan}: two scans would be written to one name: rename one")
-        return pairs, skipped
-    if out.suffix.lower() not in WRITABLE:
-        raise ValueError(f"--out {out}: labelled scans are written as {' '.join(WRITABLE)}")
-    if out.exists() and out.resolve() == scan.resolve():
-        raise ValueError(f"--out {out} is the scan itself: name another file")
-    return [(scan, out)], skipped
 
 
 def _channels(text: str | None) -> tuple[str, ...] | None:
@@ -305,7 +160,7 @@ def _show_training(console: Console, trained: TrainedScenes, document: dict[str,
         f"trained on    {document['scans']:,} scans, {document['points']:,} points, {document['segments']:,} "
         f"segments, {document['edges']:,} edges; {', '.join(document['classes'])}"
     )
-    _show_skipped(console, document["skipped"])
+    show_skipped(console, document["skipped"])
     used = ", ".join(document["channels"]) or "places alone"
     console.print(f"features      {used}, voxel {trained.model.settings.lengths['voxel']:.3g} m")
     console.print(f"certificate   {certificate_line(trained.model.learner.certificate_)}")
@@ -316,84 +171,6 @@ def _show_training(console: Console, trained: TrainedScenes, document: dict[str,
     )
 
 
-def _label_document(
-    model: SceneModel,
-    source: Path,
-    target: Path,
-    found: LabelledScan,
-    labelled: PointCloud,
-    clock: Stopwatch,
-) -> dict[str, Any]:
-    from gapcut.scenes.labelling.model import agreement
-
-    def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
-        return {"reading": own["reading"], **inner, "writing": own["writing"]}
-
-    seconds = steps(clock.seconds, found.seconds)
-    values, counts = np.unique(found.labels, return_counts=True)
-    accuracy, compared = agreement(labelled, model.numbers)
-    solution = found.solution
-    return {
-        "scan": str(source),
-        "out": str(target),
-        "points": labelled.n_points,
-        "kept": found.n_kept,
-        "segments": found.n_segments,
-        "edges": found.n_edges,
-        "labels": {model.names.get(int(v), str(v)): int(c) for v, c in zip(values, counts, strict=True)},
-        "confidence": float(found.confidence.mean(dtype=np.float64)),
-        "energy": solution.energy,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "status": solution.status,
-        "accuracy": accuracy,
-        "compared": compared,
-        "strange": found.strange,
-        "strange_in_training": model.familiar.usual,
-        "unlike_training": model.familiar.unlike(found.strange),
-        "steps": seconds,
-        "cpu_steps": steps(clock.cpu, found.cpu_seconds),
-        "seconds": sum(seconds.values()),
-        "peak_memory_mb": peak_memory_mb(),
-    }
-
-
-def _show_labels(console: Console, documents: list[dict[str, Any]], skipped: list[str]) -> None:
-    for document in documents:
-        _show_label(console, document)
-    _show_skipped(console, skipped)
-
-
-def _show_skipped(console: Console, skipped: list[str]) -> None:
+def show_skipped(console: Console, skipped: list[str]) -> None:
     if skipped:
         console.print(f"left out    {', '.join(skipped)}: no point clouds")
-
-
-def _show_label(console: Console, document: dict[str, Any]) -> None:
-    console.print(
-        f"labelled    {document['points']:,} points in {document['segments']:,} segments, "
-        f"{document['edges']:,} edges"
-    )
-    total = document["points"]
-    rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
-    console.print(Cells(["label", "points", "share"], rows))
-    console.print(
-        f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
-        f"mean confidence {percent(document['confidence'])}"
-    )
-    if document["accuracy"] is not None:
-        console.print(
-            f"agreement   {percent(document['accuracy'])} of {document['compared']:,} points that had a label "
-            "called like one of the model's"
-        )
-    if document["unlike_training"]:
-        console.print(
-            f"unlike      {percent(document['strange'])} of the points are unlike those of training (of a training "
-            f"scan at most {percent(document['strange_in_training'])}): its confidences may be too high"
-        )
-    steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
-    console.print(Cells(["step", "seconds"], steps))
-    console.print(
-        f"written     {document['out']}, {document['seconds']:.1f} s, "
-        f"peak memory {document['peak_memory_mb']:,.0f} MB"
-    )

@@ -20,7 +20,7 @@ offsets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -153,17 +153,29 @@ def _stack(parts: list[Any], empty: tuple[int, int], dtype: Any) -> AnyArray:
 
 
 def _load_folder(folder: Path, limit: int | None) -> Contents:
-    files = sorted(folder.glob("*.npz"))
-    if not files:
-        raise GraphFileError(f"{folder}: no .npz file in this folder")
-    parts = [_load_file(file, limit, single=True) for file in files]
+    parts = list(load_each(folder, limit))
     shared = set.intersection(*(set(part.extras) for part in parts))
     return Contents(
         [graph for part in parts for graph in part.graphs],
-        {name: _joined([part.extras[name] for part in parts], name, folder) for name in sorted(shared)},
+        {name: joined([part.extras[name] for part in parts], name, folder) for name in sorted(shared)},
         parts[0].node_feature_names,
         parts[0].edge_feature_names,
     )
+
+
+def load_each(folder: Path, limit: int | None) -> Iterator[Contents]:
+    """What each ``.npz`` file of a folder holds, in the order of their names."""
+    files = sorted(folder.glob("*.npz"))
+    if not files:
+        raise GraphFileError(f"{folder}: no .npz file in this folder")
+    return (load_single(file, limit) for file in files)
+
+
+def load_single(path: Path, limit: int | None = None) -> Contents:
+    """Read a file that may hold one graph and no offsets."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    return _load_file(path, limit, single=True)
 
 
 def _load_file(path: Path, limit: int | None, single: bool = False) -> Contents:
@@ -176,7 +188,8 @@ def _load_file(path: Path, limit: int | None, single: bool = False) -> Contents:
         raise GraphFileError(f"{path}: {one_line(error)}") from None
 
 
-def _joined(rows: list[AnyArray], name: str, folder: Path) -> AnyArray:
+def joined(rows: list[AnyArray], name: str, folder: Path) -> AnyArray:
+    """A per-graph array of several files; GraphFileError where they differ in shape."""
     try:
         return np.concatenate(rows)
     except (ValueError, TypeError) as error:

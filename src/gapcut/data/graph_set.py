@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from gapcut.data import archive
+from gapcut.data import archive, parts
 from gapcut.data.errors import GraphError, names_differ, place
 from gapcut.data.graph import Graph
 from gapcut.data.npz import GraphFileError
+from gapcut.data.part_writer import PART_BYTES, PartWriter
 from gapcut.typing import AnyArray
 
 
@@ -81,18 +83,42 @@ class GraphSet(Sequence[Graph]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one ``.npz`` (see :mod:`gapcut.data.archive`); the file appears whole or not at all."""
-        archive.save(archive.Contents(self._graphs, self._extras, self._node_names, self._edge_names), path)
+        archive.save(self.contents, path)
+
+    @property
+    def contents(self) -> archive.Contents:
+        """What files hold of it."""
+        return archive.Contents(self._graphs, self._extras, self._node_names, self._edge_names)
+
+    def save_parts(self, folder: str | PathLike[str], part_bytes: int = PART_BYTES) -> None:
+        """Write a folder of parts of about ``part_bytes`` bytes of arrays each, and their index (see
+        :mod:`gapcut.data.parts`), which :class:`gapcut.GraphFolder` reads a part at a time.
+
+        The graphs count once the index is there, last. Raises OSError, also for a folder that has graphs.
+        """
+        self._write_parts(folder, False, part_bytes)
+
+    def append_parts(self, folder: str | PathLike[str], part_bytes: int = PART_BYTES) -> None:
+        """:meth:`save_parts`, behind the graphs of a folder that has some. ValueError where they do not fit those."""
+        self._write_parts(folder, True, part_bytes)
+
+    def _write_parts(self, folder: str | PathLike[str], append: bool, part_bytes: int) -> None:
+        writer = PartWriter(Path(folder), append, part_bytes)
+        writer.add(self.contents)
+        writer.close()
 
     @classmethod
     def load(
         cls, path: str | PathLike[str], select: str | None = None, unpack_limit: int | None = None
     ) -> GraphSet:
-        """Read an ``.npz`` or a folder with one ``.npz`` per graph; ``select``: a boolean per-graph array.
+        """Read an ``.npz``, a folder with one ``.npz`` per graph or one of :meth:`save_parts`; ``select``: a boolean
+        per-graph array.
 
         ``unpack_limit``: bytes that a file may unpack to (default: 50 times its size and 64 MiB); raise it for files
         that you trust. Raises FileNotFoundError, or GraphFileError for anything that is no such file.
         """
-        found = archive.load(path, unpack_limit)
+        folder = Path(path)
+        found = (parts.read_parts if parts.is_parts(folder) else archive.load)(folder, unpack_limit)
         try:
             graphs = cls(**vars(found))
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Where per-graph work runs, threads of this process, and how long it may."""
+"""Where work runs: graphs on threads of this process, files on what :func:`open_engine` names; and how long it may."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from gapcut import _core
 from gapcut.engines.target import describe_machine, processor, target, targets
+from gapcut.engines.work import Engine, EngineName, Outcome, open_engine
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -80,9 +81,13 @@ def peak_memory_mb() -> float:
 
 __all__ = [
     "Deadline",
+    "Engine",
+    "EngineName",
     "OutOfTime",
+    "Outcome",
     "describe_machine",
     "each",
+    "open_engine",
     "peak_memory_mb",
     "processor",
     "target",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -38,8 +38,9 @@ class Step(ABC):
     learned: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
-        """Learn from the blocks of all training graphs, whose feature columns have these names."""
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+        """Learn from the blocks of all training graphs, whose feature columns have these names. ``blocks`` may be gone
+        through several times; where they are not in memory each time costs reading them."""
 
     @abstractmethod
     def transform(self, block: Block) -> Block:

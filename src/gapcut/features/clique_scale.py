@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
@@ -45,7 +45,7 @@ class CliqueColumns(Step):
         self.lift = choice("lift", lift, ("auto", "all", "none"))
         self.intercept = choice("intercept", intercept, (True, False))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         found: list[tuple[int, int, int, float]] = []
         for g, names in enumerate(columns.cliques):
             ranges = ColumnRanges.of((b.cliques[g].features for b in blocks), len(names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
@@ -23,7 +23,7 @@ class DegreeScaler(Step):
     def __init__(self, by: str = "graph") -> None:
         self.by = choice("degree_scale", by, ("graph", "node"))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         return self
 
     def transform(self, block: Block) -> Block:

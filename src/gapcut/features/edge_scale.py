@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
@@ -30,7 +30,7 @@ class EdgeScaler(Step):
     def __init__(self, keep_constant: bool = False) -> None:
         self.keep_constant = choice("keep_constant", keep_constant, (True, False))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         ranges = ColumnRanges.of((b.edge_features for b in blocks), len(columns.edge))
         self.kept = np.flatnonzero(~(ranges.zero if self.keep_constant else ranges.constant)).astype(np.int64)
         self.peak = ranges.peak[self.kept]

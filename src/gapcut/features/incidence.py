@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
-from gapcut.features.block import Block, graph_sums
+from gapcut.features.block import Block, Derived, Kept, graph_sums
 from gapcut.features.intercept import append_columns
 from gapcut.features.ranges import ColumnRanges
 from gapcut.late import sparse as sp
@@ -40,15 +40,26 @@ class Incidence(Step):
     def __init__(self, scale: str = "none") -> None:
         self.scale = choice("incidence_scale", scale, ("none", "center", "standard"))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         width = len(_sum_names(columns))
         self.mean, self.deviation = np.zeros(width), np.ones(width)
-        rows = sum(b.n_nodes for b in blocks)
-        if self.scale == "none" or not rows:
+        if self.scale == "none":
             return self
-        sums = [(incidence_sums(b), b.node_offset) for b in blocks]
+        sums: Any = Derived(blocks, lambda b: (incidence_sums(b), b.node_offset))
+        if isinstance(blocks, Kept):
+            sums = list(sums)
+        rows = 0
+
+        def tables() -> Iterator[FloatArray]:
+            nonlocal rows
+            for table, _ in sums:
+                rows += len(table)
+                yield table
+
         # columns over their peak: squares of large sums stay finite
-        ranges = ColumnRanges.of((s for s, _ in sums), width)
+        ranges = ColumnRanges.of(tables(), width)
+        if not rows:
+            return self
         peak = np.where(ranges.zero, 1.0, ranges.peak)
         mean = np.zeros(width)
         for s, offset in sums:

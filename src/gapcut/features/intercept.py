@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ CONSTANT = "constant"
 class Intercept(Step):
     """A last node column of ones (class biases) and a last edge column of ones (label pair biases)."""
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         return self
 
     def transform(self, block: Block) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -56,7 +56,7 @@ class SignLift(Step):
     def __init__(self, columns: str = "auto") -> None:
         self.columns = choice("edge_lift", columns, ("auto", "all"))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         ranges = ColumnRanges.of((b.edge_features for b in blocks), len(columns.edge))
         ends = enumerate(zip(ranges.low, ranges.high, strict=True))
         pairs = [(i, part) for i, (low, high) in ends for part in halves(low, high, self.columns)]

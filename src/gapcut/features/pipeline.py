@@ -7,10 +7,10 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
-from gapcut.data import CliqueSet, Graph, GraphError, GraphSet, names_differ, place
+from gapcut.data import CliqueSet, Graph, GraphError, GraphFolder, GraphSet, names_differ, place
 from gapcut.data.cliques import LEAST, MOST
 from gapcut.features.base import Columns, State, Step, choice
-from gapcut.features.block import blocks
+from gapcut.features.block import Kept, Replayed, blocks
 from gapcut.features.clique_scale import CliqueColumns
 from gapcut.features.degree import DegreeScaler
 from gapcut.features.edge_scale import EdgeScaler
@@ -107,31 +107,43 @@ class FeaturePipeline:
         self._raw: Columns | None = None
 
     def fit(self, graphs: Sequence[Graph]) -> Self:
-        """Learn from raw training graphs; column names are taken from a GraphSet that has them."""
-        self.fit_transform(graphs)
+        """Learn from raw training graphs; column names are taken from a GraphSet that has them.
+
+        Of a :class:`gapcut.GraphFolder` memory holds a part at a time, which is read anew for every pass of a step;
+        what is learned is the same, bit for bit.
+        """
+        if isinstance(graphs, GraphFolder):
+            self._learn(graphs, Replayed(graphs))
+        else:
+            self.fit_transform(graphs)
         return self
 
     def fit_transform(self, graphs: Sequence[Graph]) -> list[Graph]:
         """Fit, and return the training graphs model-ready."""
         known = graphs if isinstance(graphs, GraphSet) else GraphSet(graphs)
+        ready = Kept(known)
+        self._learn(known, ready)
+        return [graph for block in ready for graph in block.split()]
+
+    def _learn(self, known: GraphSet | GraphFolder, ready: Kept | Replayed) -> None:
+        """Fit the steps in turn, each to what those before it make of the blocks."""
         if not len(known):
             raise ValueError("no graphs were given: at least one is needed to learn the feature steps")
+        first = known[0]
         names = Columns(
-            known.node_feature_names or _unnamed("node", known[0].node_dim),
-            known.edge_feature_names or _unnamed("edge", known[0].edge_dim),
+            known.node_feature_names or _unnamed("node", first.node_dim),
+            known.edge_feature_names or _unnamed("edge", first.edge_dim),
             tuple(
-                tuple(f"clique{g}[{i}]" for i in range(group.dim)) for g, group in enumerate(known[0].cliques)
+                tuple(f"clique{g}[{i}]" for i in range(group.dim)) for g, group in enumerate(first.cliques)
             ),
-            tuple(group.order for group in known[0].cliques),
+            tuple(group.order for group in first.cliques),
         )
-        ready, columns = list(blocks(known)), names
+        columns = names
         for step in self.steps.values():
             step.fit(ready, columns)
-            for i, block in enumerate(ready):
-                ready[i] = step.transform(block)
+            ready.apply(step.transform)
             columns = step.rename(columns)
         self._raw = names
-        return [graph for block in ready for graph in block.split()]
 
     def transform(self, graph: Graph) -> Graph:
         """A raw graph, model-ready: labels, weights and name stay."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -40,23 +40,28 @@ class NodeStandardizer(Step):
         self.mode = choice("standardize", mode, (True, "scale"))
         self.keep_constant = choice("keep_constant", keep_constant, (True, False))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
-        if self.mode is True and any(b.is_sparse for b in blocks):
-            refuse_huge(
-                sum(b.n_nodes for b in blocks), len(columns.node), "the training graphs' node features"
-            )
-        ranges = ColumnRanges.of((b.node_features for b in blocks), len(columns.node))
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+        rows, sparse = 0, False
+
+        def tables() -> Iterator[Any]:
+            nonlocal rows, sparse
+            for block in blocks:
+                rows, sparse = rows + block.n_nodes, sparse or block.is_sparse
+                yield block.node_features
+
+        ranges = ColumnRanges.of(tables(), len(columns.node))
+        if self.mode is True and sparse:
+            refuse_huge(rows, len(columns.node), "the training graphs' node features")
         drop = ranges.zero if self.mode == "scale" and self.keep_constant else ranges.constant
         self.kept = np.flatnonzero(~drop).astype(np.int64)
         self.peak = ranges.peak[self.kept]
         self.mean, self.deviation = np.zeros(len(self.kept)), np.ones(len(self.kept))
         if self.mode is True:
-            self._fit_moments(blocks)
+            self._fit_moments(blocks, max(1, rows))
         return self
 
-    def _fit_moments(self, blocks: Sequence[Block]) -> None:
+    def _fit_moments(self, blocks: Iterable[Block], rows: int) -> None:
         """Mean and deviation of the columns divided by their peak, in two passes: neither can overflow."""
-        rows = max(1, sum(b.n_nodes for b in blocks))
         total, squares = np.zeros(len(self.kept)), np.zeros(len(self.kept))
         for block in blocks:
             graph_sums(self._scaled(block), block.node_offset, total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
@@ -12,6 +12,9 @@ from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block
 from gapcut.features.standardize import refuse_huge
 from gapcut.typing import FloatArray, IntArray
+
+MOST_BYTES = 256 << 20
+"""Of columns that are sorted in one pass over the training graphs; one column may need more."""
 
 
 class QuantileStumps(Step):
@@ -38,13 +41,16 @@ class QuantileStumps(Step):
         self.n_thresholds = n_thresholds
         self.of = choice("of", of, ("node", "edge"))
 
-    def fit(self, blocks: Sequence[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         source: list[int] = []
         threshold: list[float] = []
-        tables = [self._table(b) for b in blocks]
-        if any(len(table) for table in tables):
-            for i in range(len(self._names(columns))):
-                values = np.sort(np.concatenate([table[:, i] for table in tables]))
+        width = len(self._names(columns))
+        rows = sum(b.n_nodes if self.of == "node" else b.n_edges for b in blocks)
+        at_once = max(1, MOST_BYTES // (8 * max(1, rows)))
+        for start in range(0, width if rows else 0, at_once):
+            some = slice(start, min(width, start + at_once))
+            for i, column in enumerate(self._columns(blocks, some), start):
+                values = np.sort(column)
                 cuts = np.unique(values[_quantile_positions(len(values), self.n_thresholds)])
                 cuts = cuts[cuts < values[-1]]
                 source += [i] * len(cuts)
@@ -69,6 +75,10 @@ class QuantileStumps(Step):
 
     def _names(self, columns: Columns) -> tuple[str, ...]:
         return columns.node if self.of == "node" else columns.edge
+
+    def _columns(self, blocks: Iterable[Block], some: slice) -> FloatArray:
+        """Some columns of all rows, one below the other."""
+        return np.concatenate([self._table(block)[:, some].T for block in blocks], axis=1)
 
     def _table(self, block: Block) -> FloatArray:
         if self.of == "edge":

@@ -1,0 +1,269 @@
+"""``gapcut label``: from scans to labelled scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from rich.console import Console
+
+from gapcut.cli.exits import DONE
+from gapcut.cli.file_queue import (
+    Address,
+    EngineOption,
+    FileJob,
+    FileResults,
+    FileWork,
+    do_files,
+    engine_for,
+    settings_digest,
+)
+from gapcut.cli.options import Flag, Jobs, Json
+from gapcut.cli.outputs import (
+    LABELLED_SCAN,
+    SEGMENTS,
+    Force,
+    check_outputs,
+    kind_of_ending,
+    segments_path,
+    summary_path,
+    write_result,
+)
+from gapcut.cli.progress import working
+from gapcut.cli.scenes import columns_for, scan_files, show_skipped
+from gapcut.cli.show import Cells, emit, number, percent
+from gapcut.engines import peak_memory_mb, thread_count
+from gapcut.files import json_text, write_text
+
+if TYPE_CHECKING:
+    from gapcut.scenes.clouds import ClassMap, PointCloud
+    from gapcut.scenes.labelling import LabelledScan, SceneModel
+    from gapcut.scenes.labelling.scene import Stopwatch
+    from gapcut.typing import IntArray
+
+
+def label(
+    scan: Path,
+    /,
+    *,
+    model: Path,
+    out: Path,
+    time_limit: float = 300.0,
+    invalid: Literal["error", "drop"] = "error",
+    columns: str | None = None,
+    classes: Path | None = None,
+    segments: Flag = False,
+    engine: EngineOption = "threads",
+    address: Address = None,
+    jobs: Jobs = -1,
+    force: Force = False,
+    as_json: Json = False,
+) -> int:
+    """Label every point of a scan: label, confidence and segment are added to what the file holds.
+
+    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json). Of a
+    folder, scans that are done are not done again, and one that fails stops no other.
+
+    :param scan: Point cloud, or a folder of them.
+    :param model: Model file made by gapcut scenes train.
+    :param out: Labelled scan to write; where SCAN is a folder, a folder.
+    :param time_limit: Seconds of inference a scan; the best labels then count.
+    :param invalid: Points whose places are not finite: error, or drop them.
+    :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
+    :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
+    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
+    """
+    from gapcut.scenes.clouds import ClassMap
+    from gapcut.scenes.labelling import SceneModel
+
+    pairs, skipped = _outputs(scan, out)
+    for _, target in pairs:
+        summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
+        writes = {target: LABELLED_SCAN, summary: kind_of_ending(summary), **listed}
+        check_outputs(writes, [scan, model, classes], force)
+    scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
+    if class_map is not None and classes is not None:
+        class_map.check(scene_model.names, classes)
+    jobs_of = [FileJob(source, target, columns_for(source, scan, columns)) for source, target in pairs]
+    if scan.is_file():
+        if engine != "threads":
+            raise ValueError(f"--engine {engine} works on many scans: name a folder of them")
+        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, thread_count(jobs))
+        with working(f"{scan.name}: reading ...") as status:
+            document = labelling.run(jobs_of[0], status)
+        emit(document, as_json, lambda console: _show_label(console, document))
+        return DONE
+    asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments}
+    settings = settings_digest([model, classes], command="label", **asked)
+    with closing(engine_for(engine, jobs, address)) as workers:
+        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, workers.threads)
+        found = do_files(workers, labelling, jobs_of, settings)
+    report = {"scans": found.documents, "before": found.before, "failed": found.failed, "skipped": skipped}
+    emit(report, as_json, lambda console: _show_labels(console, found, skipped))
+    return found.code("scans could not be labelled")
+
+
+@dataclass(frozen=True)
+class _Labelling:
+    """What all scans of a command have in common."""
+
+    model: SceneModel
+    time_limit: float
+    invalid: Literal["error", "drop"]
+    classes: ClassMap | None
+    segments: bool
+    threads: int
+
+    def __call__(self, job: FileJob) -> FileWork:
+        document = self.run(job)
+        listed = [segments_path(job.target)] if self.segments else []
+        return FileWork([job.target, summary_path(job.target), *listed], document)
+
+    def run(self, job: FileJob, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
+        """Label one scan; its summary."""
+        from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
+        from gapcut.scenes.labelling.inventory import segment_table
+        from gapcut.scenes.labelling.scene import Stopwatch
+
+        source, target, columns = job.source, job.target, job.options
+        clock = Stopwatch()
+        clock.begin("reading")
+        cloud = read_cloud(source, invalid=self.invalid, columns=columns)
+        original = None
+        if self.classes is not None and "label" not in cloud.added:
+            original, cloud = cloud.labels, self.classes.ours(cloud)
+        check_labelled(target, source, cloud)
+        clock.begin(None)
+        found = self.model.label(
+            cloud, self.threads, self.time_limit, lambda step: say(f"{source.name}: {step}")
+        )
+        say(f"{source.name}: writing ...")
+        clock.begin("writing")
+        labelled = _with_original(found.on(cloud, self.model.names), original)
+        options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
+        write_result(target, lambda path: write_labelled(path, source, labelled, **options))
+        if self.segments:
+            write_text(segments_path(target), segment_table(labelled))
+        clock.begin(None)
+        document = _label_document(self.model, source, target, found, labelled, clock)
+        write_text(summary_path(target), json_text(document))
+        return document
+
+
+def _with_original(labelled: PointCloud, labels: IntArray | None) -> PointCloud:
+    """With the labels as they were before a file of classes, which may join several and leave out others."""
+    if labels is None:
+        return labelled
+    extra = {**labelled.extra, "original": labels}
+    return labelled.replace(extra=extra, added=(*labelled.added, "original"))
+
+
+def _outputs(scan: Path, out: Path) -> tuple[list[tuple[Path, Path]], list[str]]:
+    """Scans and where they go, and the files that are left out. A format that is not written becomes LAZ, with both
+    endings where a scan of the folder has that name."""
+    from gapcut.scenes.clouds import WRITABLE
+
+    files, skipped = scan_files(scan)
+    if scan.is_dir():
+        if out.is_file():
+            raise ValueError(f"{out} is a file, but {scan} is a folder: name a folder with --out")
+        out.mkdir(parents=True, exist_ok=True)
+        if out.resolve() == scan.resolve():
+            raise ValueError(f"--out {out} is the folder of the scans itself: name another one")
+        taken = {f.name.lower() for f in files}
+        pairs = []
+        for f in files:
+            name = f.name if f.suffix.lower() in WRITABLE else f"{f.stem}.laz"
+            pairs.append((f, out / (f"{f.name}.laz" if name != f.name and name.lower() in taken else name)))
+        if len({target for _, target in pairs}) < len(pairs):
+            raise ValueError(f"{scan}: two scans would be written to one name: rename one")
+        return pairs, skipped
+    if out.suffix.lower() not in WRITABLE:
+        raise ValueError(f"--out {out}: labelled scans are written as {' '.join(WRITABLE)}")
+    if out.exists() and out.resolve() == scan.resolve():
+        raise ValueError(f"--out {out} is the scan itself: name another file")
+    return [(scan, out)], skipped
+
+
+def _label_document(
+    model: SceneModel,
+    source: Path,
+    target: Path,
+    found: LabelledScan,
+    labelled: PointCloud,
+    clock: Stopwatch,
+) -> dict[str, Any]:
+    from gapcut.scenes.labelling.model import agreement
+
+    def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
+        return {"reading": own["reading"], **inner, "writing": own["writing"]}
+
+    seconds = steps(clock.seconds, found.seconds)
+    values, counts = np.unique(found.labels, return_counts=True)
+    accuracy, compared = agreement(labelled, model.numbers)
+    solution = found.solution
+    return {
+        "scan": str(source),
+        "out": str(target),
+        "points": labelled.n_points,
+        "kept": found.n_kept,
+        "segments": found.n_segments,
+        "edges": found.n_edges,
+        "labels": {model.names.get(int(v), str(v)): int(c) for v, c in zip(values, counts, strict=True)},
+        "confidence": float(found.confidence.mean(dtype=np.float64)),
+        "energy": solution.energy,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "status": solution.status,
+        "accuracy": accuracy,
+        "compared": compared,
+        "strange": found.strange,
+        "strange_in_training": model.familiar.usual,
+        "unlike_training": model.familiar.unlike(found.strange),
+        "steps": seconds,
+        "cpu_steps": steps(clock.cpu, found.cpu_seconds),
+        "seconds": sum(seconds.values()),
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def _show_labels(console: Console, found: FileResults, skipped: list[str]) -> None:
+    for document in found.documents:
+        _show_label(console, document)
+    if found.before:
+        console.print(f"before      {found.before:,} of these scans were labelled before")
+    show_skipped(console, skipped)
+
+
+def _show_label(console: Console, document: dict[str, Any]) -> None:
+    console.print(
+        f"labelled    {document['points']:,} points in {document['segments']:,} segments, "
+        f"{document['edges']:,} edges"
+    )
+    total = document["points"]
+    rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
+    console.print(Cells(["label", "points", "share"], rows))
+    console.print(
+        f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
+        f"mean confidence {percent(document['confidence'])}"
+    )
+    if document["accuracy"] is not None:
+        console.print(
+            f"agreement   {percent(document['accuracy'])} of {document['compared']:,} points that had a label "
+            "called like one of the model's"
+        )
+    if document["unlike_training"]:
+        console.print(
+            f"unlike      {percent(document['strange'])} of the points are unlike those of training (of a training "
+            f"scan at most {percent(document['strange_in_training'])}): its confidences may be too high"
+        )
+    steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
+    console.print(Cells(["step", "seconds"], steps))
+    console.print(
+        f"written     {document['out']}, {document['seconds']:.1f} s, "
+        f"peak memory {document['peak_memory_mb']:,.0f} MB"
+    )
