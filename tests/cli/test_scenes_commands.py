@@ -125,7 +125,9 @@ def test_a_folder_of_scans(place, run):
     assert json.loads(out)["skipped"] == ["SOURCE.txt", "notes.md"]
     assert json.loads(out)["failed"] == []
     assert sorted(p.name for p in (place / "all").glob("street*")) == sorted(
-        f"street-{i}.{e}{more}" for i, e in enumerate(("laz", "ply", "npz")) for more in ("", ".run.json")
+        f"street-{i}.{e}{more}"
+        for i, e in enumerate(("laz", "ply", "npz"))
+        for more in ("", ".run.json", ".reasons")
     )
 
 

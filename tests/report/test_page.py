@@ -42,7 +42,11 @@ def unpack(html: str, index: int) -> tuple[dict[str, Any], np.ndarray, dict[str,
     steps = [data[2 * a] + 256 * data[2 * a + 1] for a in range(3)]
     places = np.stack([np.cumsum(s) % 65536 for s in steps], axis=1)
     xyz = np.array(meta["low"]) + places / 65535 * np.array(meta["extent"])
-    return page, xyz, {name: data[6 + k] for k, name in enumerate(meta["layers"])}
+    layers = {name: data[6 + k] for k, name in enumerate(meta["layers"])}
+    planes = data[6 + len(layers) :]
+    assert len(planes) == meta["segment_bytes"]
+    layers["segments"] = sum((256**k * plane for k, plane in enumerate(planes)), start=np.int64(-1))
+    return page, xyz, layers
 
 
 def test_points_and_labels_survive(tmp_path: Path) -> None:
@@ -60,7 +64,7 @@ def test_points_and_labels_survive(tmp_path: Path) -> None:
     for key in ("truth", "prediction"):
         expected = np.where(given.layers[key] < 0, 255, given.layers[key] // 10)
         assert np.array_equal(layers[key][nearest], expected)
-    assert np.array_equal(layers["segments"][nearest], given.layers["segments"] % 255)
+    assert np.array_equal(layers["segments"][nearest], given.layers["segments"])
 
 
 def test_needs_no_network_and_closes_no_script_early(tmp_path: Path) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser_pages import BLUE, ORANGE, WRONG, Opened, browser
+from browser_pages import BLUE, ORANGE, WRONG, Opened
 
 from gapcut import StructuredSVM
 from gapcut.report.picture import draw_points
 from gapcut.report.run import RunScene, read_summary, run_scores, write_report
 from gapcut.scenes.clouds import PointCloud
 from sample_graphs import sample_graphs
-
-__all__ = ["browser"]
 
 
 def hall(n: int = 12_000, truth: bool = True) -> PointCloud:

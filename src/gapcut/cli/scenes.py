@@ -17,10 +17,12 @@ from gapcut.cli.options import Certified, Flag, Jobs, Json, option
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
     MODEL,
+    REASONS,
     SEGMENTS,
     Force,
     check_outputs,
     kind_of_ending,
+    reasons_path,
     segments_path,
     summary_path,
     write_result,
@@ -127,7 +129,8 @@ def label(
 ) -> int:
     """Label every point of a scan: label, confidence and segment are added to what the file holds.
 
-    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json).
+    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json), and why
+    each segment has its label, for gapcut report (.reasons).
 
     :param scan: Point cloud, or a folder of them.
     :param model: Model file made by gapcut scenes train.
@@ -144,7 +147,12 @@ def label(
     pairs, skipped = _outputs(scan, out)
     for _, target in pairs:
         summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
-        writes = {target: LABELLED_SCAN, summary: kind_of_ending(summary), **listed}
+        writes = {
+            target: LABELLED_SCAN,
+            summary: kind_of_ending(summary),
+            reasons_path(target): REASONS,
+            **listed,
+        }
         check_outputs(writes, [scan, model, classes], force)
     scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
     if class_map is not None and classes is not None:
@@ -202,6 +210,7 @@ class _Labelling:
         labelled = _with_original(found.on(cloud, self.model.names), original)
         options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
         write_result(target, lambda path: write_labelled(path, source, labelled, **options))
+        found.reasons.save(reasons_path(target))
         if self.segments:
             write_text(segments_path(target), segment_table(labelled))
         clock.begin(None)
