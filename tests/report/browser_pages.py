@@ -41,9 +41,13 @@ class Opened:
             )
             time.sleep(0.03)
 
+    def frames(self) -> None:
+        """Wait until two frames are drawn."""
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def pixels(self) -> np.ndarray:
         """(H, W, 3) what the canvas shows, two frames later."""
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.frames()
         picture = image.imread(io.BytesIO(self.page.locator("#view").screenshot()), format="png")
         return np.rint(picture[:, :, :3] * 255)
 
