@@ -185,6 +185,7 @@ def test_a_report_of_labelled_scans(place, labelled, run):
     assert {"out-prediction.png", "out-errors.png"} <= names
     page = (place / "report" / "report.html").read_text()
     assert "proven bound" in page
+    assert 'id="reasons-0"' in page
     assert re.search(r"accuracy \d\d\.\d\d %", page)
     assert not re.search(r"(src|href)=.?https?:", page)
 

@@ -51,8 +51,8 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
         axes.imshow(image.astype(np.uint8), interpolation="none")
         axes.set_title(title, fontsize=10, loc="left", pad=3)
         axes.set_axis_off()
-        if i == 0:
-            draw_scale(axes, _pixels(camera, camera.project(scan.xyz)[1]), image.shape, ", halfway")
+        if i == 1:  # on white; all panels have one camera
+            draw_scale(axes, _pixels(camera, camera.project(scan.xyz)[1]), image.shape, " in the middle")
     _legend(figure, np.unique(np.concatenate([truth, guess])))
     return figure
 

@@ -40,6 +40,7 @@ function drawLegend(scene) {
     list.append(make("li"));
     list.lastElementChild.append(button);
   }
+  list.classList.toggle("many", list.children.length > 6);
   byId("all").hidden = !list.children.length;
   if (state.layer === "height") {
     const ramp = make("li", "", { class: "ramp" }), ends = make("li", "", { class: "ends" });

@@ -37,7 +37,11 @@ function pointAt(x, y) {
 
 const labelName = (code) => (code === NONE ? "no label" : page.labels[code].name);
 const metres = (value) => `${value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })} m`;
-const energy = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value) >= 100 ? Math.abs(value).toFixed(0) : Math.abs(value).toPrecision(2)}`;
+const energy = (value) => {
+  const size = Math.abs(value);
+  if (size < 0.001) return "≈ 0";
+  return `${value < 0 ? "−" : "+"}${size >= 100 ? size.toFixed(0) : size.toPrecision(2)}`;
+};
 
 /* Pairs of words: its labels, how sure, how high. */
 function factsOf(scene, i) {
