@@ -21,7 +21,7 @@ PAGES = {
         "gallery/index",
     ],
     "Energies": ["inference", "energies", "cliques"],
-    "Scenes": ["labelling", "scene-features", "clouds", "bridges", "scanning"],
+    "Scenes": ["labelling", "pages-of-results", "scene-features", "clouds", "bridges", "scanning"],
     "Claims and numbers": ["proofs", "accuracy", "comparison", "performance", "paper", "mathematics"],
     "Reference": ["reference/index", "cli", "many-machines"],
     "Development": ["developing", "releasing", "decisions/README"],

@@ -1,10 +1,15 @@
-"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | FOLDER ...``; needs gapcut[plot,scan].
+"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | pages DEMO RUN SCAN | FOLDER ...``.
 
-``readme``: docs/images/bridge.png, a generated bridge from the side, labelled from node features alone and by a
-trained model, next to the bounds of the training run. ``bridges``: one bridge of each type. FOLDER, what ``gapcut
-bridges reproduce`` or ``benchmarks/compare.py`` wrote: that run's pictures, in fewer colours.
+It needs gapcut[plot,scan], ``pages`` also playwright and chromium. ``readme``: docs/images/bridge.png, a generated
+bridge from the side, labelled from node features alone and by a trained model, next to the bounds of the training run.
+``bridges``: one bridge of each type. ``pages``: screenshots of the pages in three folders, which ``gapcut demo``, and
+``gapcut report`` for scans with and without truth, wrote. FOLDER, what ``gapcut bridges reproduce`` or
+``benchmarks/compare.py`` wrote: that run's pictures, in fewer colours.
 """
 
+import io
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,7 +24,9 @@ from PIL import Image
 from gapcut import StructuredSVM, datasets
 from gapcut.data import GraphSet
 from gapcut.datasets.structure import build_bridge
+from gapcut.report.scene_view import WRONG
 from gapcut.scenes.bridges import TYPES, make_bridge
+from gapcut.scenes.bridges.colours import COLOURS as PARTS
 from gapcut.scenes.bridges.picture import render
 
 IMAGES = Path(__file__).parent / "images"
@@ -29,20 +36,8 @@ TILES += [("cable-stayed", 1, 9.0)]
 MOST_BYTES = 300_000
 SEED, TRAIN, SHOWN, NODES = 0, 20, 23, 60
 NOISE, HIDDEN = 1.6, 0.15
-INK, WRONG, UPPER, LOWER = "#2b2b2b", "#e0002a", "#d55e00", "#0072b2"
-COLOURS = {
-    "deck": "#4c6a92",
-    "footing": "#8c6d52",
-    "column": "#c9a227",
-    "abutment": "#7b4b94",
-    "girder": "#3d9b8f",
-    "pier cap": "#e58f65",
-    "connecting beam": "#9bc53d",
-    "connection": "#5b5b5b",
-    "railing": "#ef7fb0",
-    "cable": "#57b8e8",
-    "arch": "#b8b8c8",
-}
+INK, UPPER, LOWER = "#2b2b2b", "#d55e00", "#0072b2"
+OTHER_NAMES = {"connecting beam": "cross beam", "connection": "bearing", "arch": "chord"}
 SHAPES = {  # width, bottom and top of a part, or of a pile of them
     "footing": (4.4, 0.0, 0.8),
     "column": (1.3, 0.8, 3.7),
@@ -56,7 +51,16 @@ SHAPES = {  # width, bottom and top of a part, or of a pile of them
     "cable": (0.4, 6.2, 9.6),
     "arch": (9.8, 9.6, 10.3),
 }
+COLOURS = {name: tuple(c / 255 for c in PARTS[OTHER_NAMES.get(name, name)]) for name in SHAPES}
 PILES = ("column", "abutment", "cable")
+
+SCREENS = ((1400, 900), (390, 844))
+SHRUNK, MOST_SCREEN = 1000, 120_000
+VIEWS = {  # of a page: scene, layer and label of the point chosen, in light and in dark
+    "demo": ((2, "prediction", "column"), (2, "errors", "column")),
+    "run": ((1, "prediction", "vehicle"), (1, "errors", "vehicle")),
+    "scan": ((0, "prediction", "facade"), (0, "confidence", "wire")),
+}
 
 
 def of_the_readme():
@@ -179,14 +183,68 @@ def of_a_run(folder):
             write(Image.open(folder / made).convert("RGB"), IMAGES / shown)
 
 
-def write(image, path):
-    """As a PNG of so few colours that it stays below 300 kB; octrees keep rare colours, such as the legend's."""
-    for colours in (256, 128, 64):
+def of_pages(folders):
+    """What a page shows at first, on a screen and on a phone, light and dark, with a point chosen."""
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    program = os.environ.get("GAPCUT_CHROMIUM") or shutil.which("chromium")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=flags)
+        for (kind, views), folder in zip(VIEWS.items(), folders, strict=True):
+            for scheme, view in zip(("light", "dark"), views, strict=True):
+                for width, height in SCREENS:
+                    size = {"width": width, "height": height}
+                    page = browser.new_page(viewport=size, color_scheme=scheme)
+                    picture = screenshot(page, folder.absolute() / "report.html", *view, phone=width < 500)
+                    write(picture, IMAGES / f"page-{kind}-{scheme}-{width}.png", MOST_SCREEN)
+                    page.close()
+        browser.close()
+
+
+def screenshot(page, path, scene, layer, label, phone):
+    """The page at the view; on a phone from the picture downwards. The point chosen is the one of that predicted label
+    whose segment has the closest rival."""
+    page.goto(f"{path.as_uri()}#scene={scene}&layer={layer}")
+    while not page.evaluate("state.ready"):
+        page.wait_for_timeout(50)
+    page.evaluate(
+        """(label) => {
+          const scene = scenes.get(state.scene), codes = scene.layers.get("prediction");
+          const wanted = page.labels.findIndex((l) => l.name === label), rivals = new Map();
+          const rival = (s) => {
+            if (!rivals.has(s)) rivals.set(s, reasonsOf(scene, s - 1).others[0].worse);
+            return rivals.get(s);
+          };
+          let best = -1;
+          codes.forEach((code, i) => {
+            if (code !== wanted || !scene.segments[i]) return;
+            if (best < 0 || rival(scene.segments[i]) < rival(scene.segments[best])) best = i;
+          });
+          keepPoint(best);
+        }""",
+        label,
+    )
+    if phone:
+        page.locator("#score").scroll_into_view_if_needed()
+        page.evaluate("window.scrollTo(0, document.getElementById('score').offsetTop)")
+    page.wait_for_timeout(500)
+    taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    height = round(taken.height * SHRUNK / taken.width)
+    return taken if phone else taken.resize((SHRUNK, height), Image.Resampling.LANCZOS)
+
+
+def write(image, path, most=MOST_BYTES):
+    """As a PNG, of so few colours that it stays below so many bytes; octrees keep rare colours, as those of legends."""
+    image.save(path, optimize=True)
+    if path.stat().st_size < most:
+        return
+    for colours in (256, 128, 64, 32):
         few = image.quantize(colours, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         few.save(path, optimize=True)
-        if path.stat().st_size < MOST_BYTES:
+        if path.stat().st_size < most:
             return
-    raise ValueError(f"{path} is too large even in 64 colours: make it smaller")
+    raise ValueError(f"{path} is too large even in 32 colours: make it smaller")
 
 
 if __name__ == "__main__":
@@ -194,6 +252,8 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     if sys.argv[1] in ("readme", "bridges"):
         (of_the_readme if sys.argv[1] == "readme" else of_each_type)()
+    elif sys.argv[1] == "pages":
+        of_pages([Path(given) for given in sys.argv[2:]])
     else:
         for given in sys.argv[1:]:
             of_a_run(Path(given))

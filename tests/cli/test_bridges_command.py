@@ -100,6 +100,7 @@ def test_reproduce_leaves_a_page_and_pictures_and_is_cheap_again(coarse, tmp_pat
     assert code == 0
     assert "parts of a test bridge" in out
     assert "report.html" in out
+    assert 'id="reasons-0"' in (folder / "report.html").read_text()
     second = json.loads((folder / "results.json").read_text())["folds"][0]
     assert second["confusion"] == first["folds"][0]["confusion"]
     assert second["forest_seconds"] < first["folds"][0]["forest_seconds"]

@@ -125,7 +125,9 @@ def test_a_folder_of_scans(place, run):
     assert json.loads(out)["skipped"] == ["SOURCE.txt", "notes.md"]
     assert json.loads(out)["failed"] == []
     assert sorted(p.name for p in (place / "all").glob("street*")) == sorted(
-        f"street-{i}.{e}{more}" for i, e in enumerate(("laz", "ply", "npz")) for more in ("", ".run.json")
+        f"street-{i}.{e}{more}"
+        for i, e in enumerate(("laz", "ply", "npz"))
+        for more in ("", ".run.json", ".reasons")
     )
 
 
@@ -183,6 +185,7 @@ def test_a_report_of_labelled_scans(place, labelled, run):
     assert {"out-prediction.png", "out-errors.png"} <= names
     page = (place / "report" / "report.html").read_text()
     assert "proven bound" in page
+    assert 'id="reasons-0"' in page
     assert re.search(r"accuracy \d\d\.\d\d %", page)
     assert not re.search(r"(src|href)=.?https?:", page)
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import BLUE, Opened, browser
+from browser_pages import BLUE, Opened
 
 from gapcut.report.page import PageTable, write_page
 from gapcut.report.scene_view import SceneView
 
-__all__ = ["browser"]
 DOUBT = (213, 94, 0)
 
 
@@ -52,8 +51,7 @@ def test_confidence_is_a_layer_and_a_filter(opened: Opened) -> None:
 
 
 def what_is_said(it: Opened, share: float, click: bool = False) -> dict[str, str]:
-    box = it.page.locator("#view").bounding_box()
-    x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
+    x, y = it.place(share)
     if click:
         it.page.touchscreen.tap(x, y)
     else:
@@ -77,14 +75,13 @@ def test_the_point_under_the_cursor_says_what_is_known(opened: Opened) -> None:
     opened.press("#layers", "Prediction")
     opened.press("#legend", "deck")
     side = 0.3 if seen[0]["prediction"] == "deck" else 0.7
-    box = opened.page.locator("#view").bounding_box()
-    opened.page.mouse.move(box["x"] + side * box["width"], box["y"] + box["height"] / 2)
+    opened.page.mouse.move(*opened.place(side))
     opened.page.wait_for_timeout(300)
     assert not opened.page.locator("#pick").is_visible()  # what is hidden is not there
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 768, 1400])
+@pytest.mark.parametrize("width", [390, 800, 1400])
 def test_pages_fit_their_screen_in_light_and_dark(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:

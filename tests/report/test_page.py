@@ -16,8 +16,20 @@ from scipy.spatial import cKDTree
 from gapcut.report.embed import cell_text, data_uri
 from gapcut.report.packing import points_to_show
 from gapcut.report.page import PageFigure, PageTable, write_page
-from gapcut.report.scene_view import PALETTE, SceneView, shown_labels
+from gapcut.report.scene_view import (
+    NO_LABEL,
+    PALETTE,
+    RIGHT,
+    WRONG,
+    SceneView,
+    all_scores_line,
+    score_line,
+    shown_labels,
+)
+from gapcut.report.words import hinted, words_html
+from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling.reasons import Reasons
 
 
 def scene(n: int = 2000, seed: int = 0, **layers: Any) -> SceneView:
@@ -42,7 +54,11 @@ def unpack(html: str, index: int) -> tuple[dict[str, Any], np.ndarray, dict[str,
     steps = [data[2 * a] + 256 * data[2 * a + 1] for a in range(3)]
     places = np.stack([np.cumsum(s) % 65536 for s in steps], axis=1)
     xyz = np.array(meta["low"]) + places / 65535 * np.array(meta["extent"])
-    return page, xyz, {name: data[6 + k] for k, name in enumerate(meta["layers"])}
+    layers = {name: data[6 + k] for k, name in enumerate(meta["layers"])}
+    planes = data[6 + len(layers) :]
+    assert len(planes) == meta["segment_bytes"]
+    layers["segments"] = sum((256**k * plane for k, plane in enumerate(planes)), start=np.int64(-1))
+    return page, xyz, layers
 
 
 def test_points_and_labels_survive(tmp_path: Path) -> None:
@@ -60,7 +76,7 @@ def test_points_and_labels_survive(tmp_path: Path) -> None:
     for key in ("truth", "prediction"):
         expected = np.where(given.layers[key] < 0, 255, given.layers[key] // 10)
         assert np.array_equal(layers[key][nearest], expected)
-    assert np.array_equal(layers["segments"][nearest], given.layers["segments"] % 255)
+    assert np.array_equal(layers["segments"][nearest], given.layers["segments"])
 
 
 def test_needs_no_network_and_closes_no_script_early(tmp_path: Path) -> None:
@@ -70,7 +86,7 @@ def test_needs_no_network_and_closes_no_script_early(tmp_path: Path) -> None:
     assert "default-src 'none'" in html
     assert "<b>" not in html
     assert "<i>" not in html
-    assert html.count("<script") == html.count("</script>") == 2 + 5  # data and one scene, five scripts
+    assert html.count("<script") == html.count("</script>") == 2 + 8  # data and one scene, eight scripts
 
 
 def test_thinning() -> None:
@@ -157,3 +173,56 @@ def test_of_cloud() -> None:
     cloud = PointCloud(np.zeros((3, 3)), labels=[0, 1, -1], label_names={0: "a"}, name="pier")
     view = SceneView.of_cloud(cloud, prediction=np.array([1, 1, 1]))
     assert (view.name, list(view.layers)) == ("pier", ["truth", "prediction"])
+
+
+def test_scores_of_scenes_name_the_most_frequent_mistake() -> None:
+    truth, guess = np.array([0, 0, 1, 1, 1, -1]), np.array([0, 1, 0, 0, 1, 0])
+    names = {0: "rib", 1: "column"}
+    line = score_line(truth, guess, names, "parts")
+    assert line == "40.0 % of 5 parts right; most often wrong: column labelled rib (2)"
+    assert score_line(truth[:1], guess[:1], names) == "100.0 % of 1 points right"
+    assert score_line(truth[-1:], guess[-1:], names) == ""
+    views = [
+        SceneView("a", np.zeros((6, 3)), {"truth": truth, "prediction": guess}),
+        SceneView("b", [[0, 0, 0]]),
+    ]
+    assert all_scores_line(views) == ["Right in each scene: a 40.0 %."]
+    assert all_scores_line(views[1:]) == []
+
+
+def test_no_class_looks_like_an_error_or_like_what_has_no_label() -> None:
+    classes = {*PALETTE, *("#{:02x}{:02x}{:02x}".format(*colour) for colour in COLOURS.values())}
+    assert not classes & {WRONG, RIGHT, *NO_LABEL}
+    rgb = np.array([[int(c[at : at + 2], 16) for at in (1, 3, 5)] for c in (WRONG, *sorted(classes))])
+    assert np.abs(rgb[1:] - rgb[0]).max(axis=1).min() > 60
+
+
+def test_reasons_must_be_those_of_the_labels() -> None:
+    n = 3
+    numbers = {"relations": np.zeros((n, 1), np.int32), "neighbours": np.full((n, 1), -1, np.int32)}
+    energies = {key: np.zeros((n, 1), np.float32) for key in ("worse", "by_relation", "by_neighbour")}
+    labels = np.array([0, 1, 1], np.int32)
+    own = np.zeros(n, np.float32)
+    found = Reasons(("r",), labels, 1 - labels[:, None], own=own, **numbers, **energies)
+    segments = np.array([0, 1, 2, -1])
+    layers = {"prediction": np.array([0, 1, 1, 5]), "segments": segments}
+    view = SceneView("s", np.zeros((4, 3)), layers, reasons=found)
+    assert [label for label, _, _ in shown_labels([view])] == [0, 1, 5]
+    for other in (
+        {"prediction": np.array([1, 1, 1, 5])},
+        {"segments": np.array([0, 1, 3, -1])},
+    ):
+        with pytest.raises(ValueError, match="scene 's': the reasons are those of another labelling"):
+            SceneView("s", np.zeros((4, 3)), {**layers, **other}, reasons=found)
+    with pytest.raises(ValueError, match="reasons need the layers"):
+        SceneView("s", np.zeros((4, 3)), reasons=found)
+
+
+def test_words_are_explained_once() -> None:
+    assert hinted("points") == "points"
+    assert hinted("Classes: <x>") == "Classes: &lt;x&gt;"
+    assert re.fullmatch(r'<abbr title="[^"]+" tabindex="0">F1</abbr>', hinted("F1"))
+    assert hinted("F1 <all>").startswith("F1 ")
+    html = words_html(["Folds", "fold", "points", "gap", "fold"])
+    assert html.count("<dt>") == 3
+    assert words_html(["points"]) == ""

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import BLUE, ORANGE, WRONG, Opened, browser
+from browser_pages import BLUE, ORANGE, WRONG, Opened
 
 from gapcut.report.page import PageTable, write_page
 from gapcut.report.scene_view import SceneView
-
-__all__ = ["browser"]
 
 
 def table_scene(name: str, n: int, wrong: bool = True) -> SceneView:

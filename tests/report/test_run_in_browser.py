@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser_pages import BLUE, ORANGE, WRONG, Opened, browser
+from browser_pages import BLUE, ORANGE, WRONG, Opened
 
 from gapcut import StructuredSVM
 from gapcut.report.picture import draw_points
 from gapcut.report.run import RunScene, read_summary, run_scores, write_report
 from gapcut.scenes.clouds import PointCloud
 from sample_graphs import sample_graphs
-
-__all__ = ["browser"]
 
 
 def hall(n: int = 12_000, truth: bool = True) -> PointCloud:
@@ -51,8 +49,10 @@ def test_scores_count_points_by_name():
 def test_a_still_picture_shows_colours_shape_and_fills_its_frame():
     cloud = hall(60_000)
     colours = np.where(cloud.labels[:, None] == 4, BLUE, ORANGE).astype(np.uint8)
-    seen = draw_points(cloud.xyz, colours, 600).astype(int)
+    picture, metre = draw_points(cloud.xyz, colours, 600)
+    seen = picture.astype(int)
     drawn = (seen < 255).any(axis=2)
+    assert 600 / 30 < metre < 600 / 15  # the hall is 20 m long
     assert np.ptp(np.flatnonzero(drawn.any(axis=0))) > 0.9 * 600
     assert drawn.mean() > 0.3
     blue = drawn & (seen[:, :, 2] > seen[:, :, 0])
@@ -60,6 +60,14 @@ def test_a_still_picture_shows_colours_shape_and_fills_its_frame():
     assert (drawn & ~blue).mean() > 0.05
     brightness = seen[blue].sum(axis=1)
     assert brightness.max() > 1.2 * brightness.min()  # shaded
+
+
+def test_what_has_no_label_is_striped_in_pictures():
+    cloud = hall(60_000)
+    colours = np.full((cloud.n_points, 3), 217, np.uint8)
+    lit = [draw_points(cloud.xyz, colours, 600, striped=cloud.labels == k)[0].max(axis=2) for k in (4, 99)]
+    changed = (lit[0] < lit[1]).sum()
+    assert 0.3 < changed / (lit[1] < 255).sum() * 2 < 1.0  # half of each striped point, which are half of all
 
 
 def test_pictures_are_written(folder):

@@ -401,9 +401,9 @@ def test_a_file_of_classes_leaves_the_numbers_of_the_scan(
     source, once, twice = (tmp_path / f"{k}{e}" for k, e in zip("abc", (*endings, endings[1]), strict=True))
     names = {k: STANDARD_NAMES[k] for k in numbers.tolist()}
     write_cloud(source, PointCloud(np.eye(n, 3), labels=numbers, label_names=names))
-    found = LabelledScan(
-        np.zeros(n, np.int64), np.ones(n, np.float32), np.zeros(n, np.int32), *[None] * 4, 0.0, {}, {}
-    )
+    reasons = SimpleNamespace(save=lambda path: None)
+    given = (np.zeros(n, np.int64), np.ones(n, np.float32), np.zeros(n, np.int32), *[None] * 4, 0.0, reasons)
+    found = LabelledScan(*given, {}, {})
     model = SimpleNamespace(names={0: "plants", 1: "house"}, label=lambda *_: found)
     monkeypatch.setattr(scenes, "_label_document", lambda *_: {})
     labelling = scenes._Labelling(

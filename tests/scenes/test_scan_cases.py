@@ -177,7 +177,8 @@ def test_a_byte_order_mark_is_no_part_of_a_name(cases, label):
 def test_folders(label, folder, labelled):
     bad = folder == "folder_one_bad"
     out, said, err = label(folder, ending="", fails=bad)
-    assert sorted(path.name for path in out.iterdir() if not path.name.endswith(".run.json")) == labelled
+    beside = (".run.json", ".reasons")
+    assert sorted(path.name for path in out.iterdir() if not path.name.endswith(beside)) == labelled
     assert [Path(each["out"]).name for each in said["scans"]] == labelled
     if bad:
         assert [Path(each["file"]).name for each in said["failed"]] == ["b.ply"]

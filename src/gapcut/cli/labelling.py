@@ -25,10 +25,12 @@ from gapcut.cli.file_queue import (
 from gapcut.cli.options import Flag, Jobs, Json
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
+    REASONS,
     SEGMENTS,
     Force,
     check_outputs,
     kind_of_ending,
+    reasons_path,
     segments_path,
     summary_path,
     write_result,
@@ -65,8 +67,9 @@ def label(
 ) -> int:
     """Label every point of a scan: label, confidence and segment are added to what the file holds.
 
-    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json). Of a
-    folder, scans that are done are not done again, and one that fails stops no other.
+    A summary with energy, proven bound and seconds by step is written beside the labelled scan (.run.json), and why
+    each segment has its label, for gapcut report (.reasons). Of a folder, scans that are done are not done again, and
+    one that fails stops no other.
 
     :param scan: Point cloud, or a folder of them.
     :param model: Model file made by gapcut scenes train.
@@ -83,7 +86,8 @@ def label(
     pairs, skipped = _outputs(scan, out)
     for _, target in pairs:
         summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
-        writes = {target: LABELLED_SCAN, summary: kind_of_ending(summary), **listed}
+        told = {summary: kind_of_ending(summary), reasons_path(target): REASONS}
+        writes = {target: LABELLED_SCAN, **told, **listed}
         check_outputs(writes, [scan, model, classes], force)
     scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
     if class_map is not None and classes is not None:
@@ -121,7 +125,7 @@ class _Labelling:
     def __call__(self, job: FileJob) -> FileWork:
         document = self.run(job)
         listed = [segments_path(job.target)] if self.segments else []
-        return FileWork([job.target, summary_path(job.target), *listed], document)
+        return FileWork([job.target, summary_path(job.target), reasons_path(job.target), *listed], document)
 
     def run(self, job: FileJob, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
         """Label one scan; its summary."""
@@ -146,6 +150,7 @@ class _Labelling:
         labelled = _with_original(found.on(cloud, self.model.names), original)
         options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
         write_result(target, lambda path: write_labelled(path, source, labelled, **options))
+        found.reasons.save(reasons_path(target))
         if self.segments:
             write_text(segments_path(target), segment_table(labelled))
         clock.begin(None)

@@ -70,12 +70,18 @@ def segments_path(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.name}.segments.csv")
 
 
+def reasons_path(labelled: Path) -> Path:
+    """Where ``label`` writes why the segments of a scan have their labels, and ``report`` reads it."""
+    return labelled.with_name(f"{labelled.name}.reasons")
+
+
 def graphs_path(proof: Path) -> Path:
     """Where the graphs that a proof is about are written."""
     return proof.with_name(f"{proof.stem}.graphs.npz")
 
 
 MODEL = Kind("model", lambda path: _head(path)[8:].startswith(b'{"__metadata__":{"gapcut"'))
+REASONS = Kind("file of reasons", MODEL.known)
 CHECKPOINT = _archive("checkpoint", "meta", "best_weights")
 PROOF = _archive("proof", "header", "unary", "class_weight")
 GRAPHS = _archive("graph set", "node_offset", "edge_offset", "edges")

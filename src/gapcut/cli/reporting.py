@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Json
-from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, summary_path, write_result
+from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, reasons_path, summary_path, write_result
 from gapcut.cli.progress import working
 from gapcut.cli.scenes import scan_files
 from gapcut.cli.show import emit
@@ -73,8 +73,11 @@ def read_scenes(run: Path) -> list[RunScene]:
     """The labelled scans of a file or folder. Raises ValueError where a scan carries no labels."""
     from gapcut.report.run import RunScene, read_summary
     from gapcut.scenes.clouds import read_cloud
+    from gapcut.scenes.labelling.reasons import Reasons
 
-    return [
-        RunScene(read_cloud(path, need_labels=True), read_summary(summary_path(path)))
-        for path in scan_files(run)[0]
-    ]
+    scenes = []
+    for path in scan_files(run)[0]:
+        beside = reasons_path(path)
+        reasons = Reasons.load(beside) if beside.is_file() else None
+        scenes.append(RunScene(read_cloud(path, need_labels=True), read_summary(summary_path(path)), reasons))
+    return scenes

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapcut.report.figures import new_figure
-from gapcut.report.picture import paint_points
+from gapcut.report.picture import draw_scale, paint_points
+from gapcut.report.scene_view import RIGHT, WRONG
 from gapcut.scenes.bridges import CLASSES, Bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera, render
 from gapcut.scenes.experiment import BridgeScan
-from gapcut.typing import AnyArray, IntArray
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RIGHT, WRONG = (196, 202, 210), (213, 94, 0)
+_RIGHT_WRONG = np.array([[int(c[at : at + 2], 16) for at in (1, 3, 5)] for c in (RIGHT, WRONG)])
 _PAINT = np.array([COLOURS[name] for name in CLASSES])
 _WIDTH = 1000
 _ELEVATION, _AZIMUTH = 12.0, -64.0
@@ -33,7 +34,7 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
     guess = np.array([CLASSES.index(str(label)) for label in prediction])
     panels = {"CAD model": render(model, camera.size, _AZIMUTH, _ELEVATION, samples=samples)}
     wrong = guess != truth
-    errors = np.where(wrong[:, None], WRONG, RIGHT)
+    errors = _RIGHT_WRONG[wrong.astype(np.int64)]
     share = 100 * (1 - wrong.mean())
     views = {
         f"scan: {len(scan.xyz):,} points": None,
@@ -50,6 +51,8 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
         axes.imshow(image.astype(np.uint8), interpolation="none")
         axes.set_title(title, fontsize=10, loc="left", pad=3)
         axes.set_axis_off()
+        if i == 1:  # on white; all panels have one camera
+            draw_scale(axes, _pixels(camera, camera.project(scan.xyz)[1]), image.shape, " in the middle")
     _legend(figure, np.unique(np.concatenate([truth, guess])))
     return figure
 
@@ -70,7 +73,7 @@ def _points(camera: Camera, bridge: BridgeScan, paint: IntArray | None, samples:
     grey = np.where((node >= 0)[:, None], (120, 128, 138), COLOURS["terrain"])
     colours = grey if paint is None else paint[node]
     (width, height), (at, depth) = camera.size, camera.project(xyz)
-    scale = samples * width / 2 / camera.half / float(np.median(depth))
+    scale = samples * _pixels(camera, depth)
     radius = max(1, round(0.95 * bridge.voxel * scale))
     size = (width * samples, height * samples)
     image = paint_points(at * samples, depth, colours, size, scale, radius)
@@ -78,11 +81,16 @@ def _points(camera: Camera, bridge: BridgeScan, paint: IntArray | None, samples:
     return np.asarray(np.rint(pixels), dtype=np.int64)
 
 
+def _pixels(camera: Camera, depth: FloatArray) -> float:
+    """Of a metre at the median depth."""
+    return camera.size[0] / 2 / camera.half / float(np.median(depth))
+
+
 def _legend(figure: Figure, classes: IntArray) -> None:
     from matplotlib.patches import Patch
 
     handles = [Patch(color=tuple(x / 255 for x in _PAINT[k]), label=CLASSES[k]) for k in classes]
-    handles.append(Patch(color=(WRONG[0] / 255, WRONG[1] / 255, WRONG[2] / 255), label="(errors) wrong part"))
+    handles.append(Patch(color=WRONG, label="(errors) wrong part"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2
     )

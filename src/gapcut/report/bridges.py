@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from gapcut.files import json_text, write_text
+from gapcut.inference.confidence import fit_temperature, flip_energies, label_probabilities
 from gapcut.report.bridge_picture import bridge_figure
 from gapcut.report.figures import save_figure
 from gapcut.report.model import draw_model
 from gapcut.report.page import PageFigure, PageTable, write_page
-from gapcut.report.scene_view import SceneView
+from gapcut.report.scene_view import SceneView, all_scores_line, score_line
 from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.bridges.colours import hex_colours
 from gapcut.scenes.bridges.make import numbered_bridge
@@ -27,6 +28,8 @@ from gapcut.scenes.experiment import (
     report_tables,
     result_document,
 )
+from gapcut.scenes.labelling.reasons import explain
+from gapcut.typing import FloatArray, IntArray
 
 _SHOWN = 5  # bridges on the page
 
@@ -49,9 +52,15 @@ def write_report(
         write_text(folder / name, text)
     figures = _figures(folder, results) if find_spec("matplotlib") else []
     drawn = _pictures(folder, bridges, results[0], seed, pictures) if find_spec("matplotlib") else []
-    tables = [PageTable(title, *parts) for title, parts in report_tables(bridges, results).items()]
     title, scenes = "Bridges: laser scans labelled part by part", _scenes(bridges, results[0])
-    write_page(folder / "report.html", title, scenes, figures, tables, [headline(results)])
+    tables = [PageTable(title, *parts) for title, parts in report_tables(bridges, results).items()]
+    tables.insert(
+        1, PageTable("Test bridges shown", ["bridge", "what is right"], [[s.name, s.score] for s in scenes])
+    )
+    notes = [headline(results), *all_scores_line(scenes)]
+    if any("confidence" in scene.layers for scene in scenes):
+        notes.append("Confidence of a test bridge: its scale is fitted to the other test bridges.")
+    write_page(folder / "report.html", title, scenes, figures, tables, notes)
     results[0].model.save(folder / "model.gapcut")
     names = ["report.html", *drawn, *(f.content.name for f in figures), *texts, "model.gapcut"]
     return document, [str(folder / name) for name in names]
@@ -93,14 +102,36 @@ def _pictures(
 
 
 def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView]:
-    """Truth, prediction and parts of the first test bridges."""
-    names = dict(enumerate(CLASSES))
-    scenes = []
-    for number, solution in list(zip(result.test, result.solutions, strict=True))[:_SHOWN]:
+    """Truth, prediction, confidence and parts of the first test bridges, and why their parts have their labels."""
+    names, scenes = dict(enumerate(CLASSES)), []
+    numbers = np.array([CLASSES.index(str(label)) for label in result.model.classes_])
+    place = {str(label): code for code, label in enumerate(result.model.classes_)}
+    shown = list(zip(result.test, result.graphs.tests, result.solutions, strict=True))
+    codes = [np.array([place[str(label)] for label in solution.labels]) for *_, solution in shown]
+    flips = [
+        flip_energies(result.model.energy(graph), code)
+        for (_, graph, _), code in zip(shown, codes, strict=True)
+    ]
+    truths = [np.array([place.get(CLASSES[k], -1) for k in bridges[number].labels]) for number, *_ in shown]
+    for i, (number, graph, _) in enumerate(shown[:_SHOWN]):
+        heat = _temperature(flips, truths, i)
+        reasons = explain(result.model, graph, codes[i], flips[i], heat).renumbered(numbers)
         scan, truth = bridges[number].scan, bridges[number].labels
         solid = scan.segment >= 0
         node = scan.segment[solid]
-        guess = np.array([CLASSES.index(str(label)) for label in solution.labels])
-        layers = {"truth": truth[node], "prediction": guess[node], "segments": node}
-        scenes.append(SceneView(scan.name, scan.xyz[solid], layers, names, hex_colours(names)))
+        layers = {"truth": truth[node], "prediction": reasons.labels[node], "segments": node}
+        if np.isfinite(heat):
+            layers["confidence"] = label_probabilities(flips[i], heat)[np.arange(len(truth)), codes[i]][node]
+        about = (scan.name, scan.xyz[solid], layers, names, hex_colours(names), reasons)
+        scenes.append(SceneView(*about, score_line(truth, reasons.labels, names, "parts")))
     return scenes
+
+
+def _temperature(flips: Sequence[FloatArray], truths: Sequence[IntArray], left_out: int) -> float:
+    """Of the confidences of one test bridge, fitted to the others, which the weights have not seen either; NaN where
+    there are none."""
+    others = [i for i in range(len(flips)) if i != left_out]
+    if not others:
+        return float("nan")
+    truth = np.concatenate([truths[i] for i in others])
+    return fit_temperature(np.concatenate([flips[i] for i in others]), truth, np.ones(len(truth)))

@@ -12,6 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from gapcut.report.words import hinted
+
 _PNG = b"\x89PNG\r\n\x1a\n"
 _DPI = 110
 
@@ -66,16 +68,19 @@ def table_html(table: PageTable) -> str:
             )
     numeric = [bool(rows) and all(_is_number(row[c]) for row in rows) for c in range(len(columns))]
     kinds = [' class="number"' if n else "" for n in numeric]
-    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, columns, strict=True))
+    head = "".join(
+        f'<th scope="col"{kind}>{hinted(name)}</th>' for kind, name in zip(kinds, columns, strict=True)
+    )
     body = "".join(
         "<tr>"
         + "".join(f"<td{kind}>{escape(cell_text(v))}</td>" for kind, v in zip(kinds, row, strict=True))
         + "</tr>"
         for row in rows
     )
+    name = escape(title, quote=True)
     return (
-        f'<section><h2>{escape(title)}</h2><div class="table"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div></section>"
+        f'<section><h2>{hinted(title)}</h2><div class="table" role="region" aria-label="{name}" tabindex="0"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
 
 

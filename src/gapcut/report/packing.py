@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from gapcut.report.scene_view import CONFIDENCE, SEGMENTS, SceneView
+from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 MOST_POINTS = 500_000
@@ -25,11 +26,13 @@ class PackedScene:
     """``meta`` for the page's JSON and the points as base64 of gzip.
 
     The bytes, all for the n points in one order: of each axis the low, then the high bytes of the step (modulo 2^16)
-    from the point before; then a byte a point and layer (255: none).
+    from the point before; a byte a point and layer (255: none); the numbers of segments plus one (0: none), modulo
+    2^32, least bytes first. ``reasons``: see :func:`pack_reasons`.
     """
 
     meta: dict[str, Any]
     base64: str
+    reasons: str = ""
 
 
 def points_to_show(sizes: Sequence[int], per_scene: int, in_all: int) -> list[int]:
@@ -61,22 +64,68 @@ def pack_scene(scene: SceneView, labels: Sequence[int], most: int) -> PackedScen
         part for axis in change.T for part in ((axis & 255).astype(np.uint8), (axis >> 8).astype(np.uint8))
     ]
     codes = np.array(labels, dtype=np.int64)
-    for key, values in scene.layers.items():
-        parts.append(_layer_codes(key, values[chosen], codes))
-    packed = gzip.compress(b"".join(part.tobytes() for part in parts), compresslevel=6, mtime=0)
+    shown = [key for key in scene.layers if key != SEGMENTS]
+    parts += [_layer_codes(key, scene.layers[key][chosen], codes) for key in shown]
     segments = scene.layers.get(SEGMENTS)
+    width = 0 if segments is None else _bytes_of(segments)
+    if segments is not None:
+        parts += _planes(segments[chosen] + 1, width)
     meta = {
         "name": scene.name,
         "points": len(chosen),
         "of": scene.n_points,
         "low": (-extent / 2).tolist(),
         "extent": extent.tolist(),
-        "heights": [float(low[2]), float(low[2] + extent[2])],
+        "centre": (low + extent / 2).tolist(),
         "spacing": _spacing(xyz),
-        "layers": list(scene.layers),
+        "layers": shown,
         "segments": 0 if segments is None else len(np.unique(segments[segments >= 0])),
+        "segment_bytes": width,
+        "score": scene.score,
     }
-    return PackedScene(meta, base64.b64encode(packed).decode("ascii"))
+    if scene.reasons is None:
+        return PackedScene(meta, _compressed(parts))
+    meta["reasons"], reasons = pack_reasons(scene.reasons, codes)
+    return PackedScene(meta, _compressed(parts), reasons)
+
+
+def pack_reasons(reasons: Reasons, labels: IntArray) -> tuple[dict[str, Any], str]:
+    """Sizes for the page's JSON, and for all S segments in one order, a plane of S bytes each: the label; the next
+    best ones; of each of the energies ``worse``, ``own``, ``by_relation`` and ``by_neighbour`` the low and the high
+    bytes as half floats; of relations their numbers; of neighbours their numbers plus one."""
+    width = _bytes_of(np.array([reasons.n_segments]))
+    parts = _planes(np.asarray(np.searchsorted(labels, np.c_[reasons.labels, reasons.others])), 1)
+    energies = (reasons.worse, reasons.own[:, None], reasons.by_relation, reasons.by_neighbour)
+    parts += _planes(
+        np.concatenate(energies, axis=1).clip(-65504, 65504).astype(np.float16).view(np.uint16), 2
+    )
+    parts += _planes(reasons.relations, 1) + _planes(reasons.neighbours + 1, width)
+    meta = {
+        "segments": reasons.n_segments,
+        "others": reasons.others.shape[1],
+        "relations": reasons.relations.shape[1],
+        "neighbours": reasons.neighbours.shape[1],
+        "bytes": width,
+        "names": list(reasons.names),
+        "temperature": reasons.temperature if np.isfinite(reasons.temperature) else None,
+    }
+    return meta, _compressed(parts)
+
+
+def _compressed(parts: Sequence[AnyArray]) -> str:
+    packed = gzip.compress(b"".join(part.tobytes() for part in parts), compresslevel=6, mtime=0)
+    return base64.b64encode(packed).decode("ascii")
+
+
+def _bytes_of(values: IntArray) -> int:
+    """That values from 0 to the largest plus one need, at most 4."""
+    return min(4, max(1, -(-int(values.max(initial=0) + 1).bit_length() // 8)))
+
+
+def _planes(values: AnyArray, width: int) -> list[AnyArray]:
+    """The bytes of whole numbers >= 0, column by column, the least byte of all rows first."""
+    columns = values.astype(np.int64).reshape(len(values), -1).T
+    return [(column >> 8 * k & 255).astype(np.uint8) for column in columns for k in range(width)]
 
 
 def _along_curve(steps: AnyArray) -> IntArray:
@@ -91,8 +140,6 @@ def _along_curve(steps: AnyArray) -> IntArray:
 
 
 def _layer_codes(key: str, values: IntArray, labels: IntArray) -> AnyArray:
-    if key == SEGMENTS:
-        return _segment_codes(values)
     if key == CONFIDENCE:  # per cent as they are
         return np.where(values >= 0, values, _NONE).astype(np.uint8)
     return _label_codes(values, labels)
@@ -102,11 +149,6 @@ def _label_codes(values: IntArray, labels: IntArray) -> AnyArray:
     if not len(labels):
         return np.full(len(values), _NONE, dtype=np.uint8)
     return np.where(values >= 0, np.searchsorted(labels, values), _NONE).astype(np.uint8)
-
-
-def _segment_codes(values: IntArray) -> AnyArray:
-    """Codes 0..254 so that segments near each other in number rarely share one."""
-    return np.where(values >= 0, values % 255, _NONE).astype(np.uint8)
 
 
 def _spacing(xyz: FloatArray) -> float:

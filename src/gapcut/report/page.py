@@ -13,12 +13,13 @@ from typing import Any
 from gapcut.files import write_atomically
 from gapcut.report.embed import PageFigure, PageTable, data_uri, table_html
 from gapcut.report.packing import MOST_POINTS, PackedScene, pack_scene, points_to_show
-from gapcut.report.scene_view import SceneView, shown_labels
+from gapcut.report.scene_view import NO_LABEL, RIGHT, WRONG, SceneView, shown_labels
+from gapcut.report.words import words_html
 
 SCENE_POINTS, PAGE_POINTS = MOST_POINTS, 1_200_000
 """Default limits: points of one scene and of a page, which keep a page under 15 MB."""
 
-_SCRIPTS = ("camera.js", "renderer.js", "scene.js", "pick.js", "page.js")
+_SCRIPTS = ("camera.js", "renderer.js", "scene.js", "legend.js", "pick.js", "tools.js", "link.js", "page.js")
 
 
 def write_page(
@@ -51,6 +52,7 @@ def write_page(
             "viewer": _template("viewer.html") if scenes else "",
             "tables": "".join(table_html(t) for t in tables),
             "figures": _figures_html(figures),
+            "words": words_html([name for t in tables for name in (t.title, *t.columns)]),
             "data": _data_html(packed, labels) if scenes else "",
             "scripts": "".join(f"<script>\n{_template(s)}</script>\n" for s in _SCRIPTS) if scenes else "",
         },
@@ -88,11 +90,14 @@ def _data_html(packed: Sequence[PackedScene], labels: Sequence[tuple[int, str, s
     said = {
         "labels": [{"name": name, "colour": colour} for _, name, colour in labels],
         "scenes": [scene.meta for scene in packed],
+        "colours": {"right": RIGHT, "wrong": WRONG, "none": NO_LABEL},
     }
     text = json.dumps(said).replace("<", "\\u003c")
     blobs = "".join(
-        f'<script type="text/plain" id="scene-{i}">{scene.base64}</script>\n'
+        f'<script type="text/plain" id="{kind}-{i}">{content}</script>\n'
         for i, scene in enumerate(packed)
+        for kind, content in (("scene", scene.base64), ("reasons", scene.reasons))
+        if content
     )
     return f'<script type="application/json" id="page-data">{text}</script>\n{blobs}'
 

@@ -16,14 +16,15 @@ from gapcut.report.figures import save_figure
 from gapcut.report.model import draw_model
 from gapcut.report.page import PageTable, write_page
 from gapcut.report.picture import scene_figure
-from gapcut.report.scene_view import SceneView, shown_labels
+from gapcut.report.scene_view import SceneView, all_scores_line, shown_labels
 from gapcut.scenes.bridges.colours import hex_colours
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.typing import AnyArray, IntArray
 
 Say = Callable[[str], None]
 _SCENE_COLUMNS = (
-    *("scene", "points", "segments", "edges", "accuracy", "macro F1"),
+    *("scene", "points", "segments", "edges", "accuracy", "macro F1", "what is right"),
     *("energy", "proven bound", "gap", "status", "mean confidence", "unlike training", "seconds"),
 )
 
@@ -31,10 +32,11 @@ _SCENE_COLUMNS = (
 @dataclass(frozen=True, eq=False)
 class RunScene:
     """A labelled scan: its ``cloud`` has labels, segments, and, where the truth is known, the attribute ``truth``;
-    ``summary`` what ``gapcut label`` noted about it (may be empty)."""
+    ``summary`` what ``gapcut label`` noted about it (may be empty), ``reasons`` of its segments."""
 
     cloud: PointCloud
     summary: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Reasons | None = None
 
     @property
     def truth(self) -> IntArray | None:
@@ -51,7 +53,8 @@ class RunScene:
         given |= {"confidence": self.cloud.extra.get("confidence")}
         layers = {name: values for name, values in given.items() if values is not None}
         names = self.cloud.label_names
-        return SceneView(self.cloud.name or "scene", self.cloud.xyz, layers, names, hex_colours(names))
+        about = (self.cloud.name or "scene", self.cloud.xyz, layers, names, hex_colours(names))
+        return SceneView(*about, reasons=self.reasons)
 
 
 def read_summary(path: Path) -> dict[str, Any]:
@@ -93,10 +96,15 @@ def write_report(
                 save_figure(scene_figure(view, layer, labels), folder / f"{stem}-{layer}.png")
                 written.append(str(folder / f"{stem}-{layer}.png"))
     tell("report.html ...")
-    tables = [PageTable("Scenes", _SCENE_COLUMNS, [_row(s) for s in scenes])] if scenes else []
+    tables = (
+        [PageTable("Scenes", _SCENE_COLUMNS, [_row(s, v) for s, v in zip(scenes, views, strict=True)])]
+        if scenes
+        else []
+    )
     if scores is not None:
         tables.append(_class_table(scores))
-    notes = [] if model is None else [_certificate_note(model)]
+    notes = all_scores_line(views)
+    notes += [] if model is None else [_certificate_note(model)]
     notes += [
         f"{scene.cloud.name}: {100 * scene.summary['strange']:.3g} % of the points are unlike those of training (of a "
         f"training scan at most {100 * scene.summary['strange_in_training']:.3g} %): its confidences may be too high."
@@ -125,7 +133,7 @@ def run_scores(scenes: Sequence[RunScene]) -> Scores | None:
     return confusion_scores([names.get(label, str(label)) for label in present.tolist()], scores.confusion)
 
 
-def _row(scene: RunScene) -> list[object]:
+def _row(scene: RunScene, view: SceneView) -> list[object]:
     said, own = scene.summary, run_scores([scene])
     segments = scene.cloud.segments
     confidence = scene.cloud.extra.get("confidence")
@@ -136,6 +144,7 @@ def _row(scene: RunScene) -> list[object]:
         said.get("edges"),
         None if own is None else own.accuracy,
         None if own is None else own.macro_f1,
+        view.score or "–",
         *(said.get(key) for key in ("energy", "bound", "gap")),
         said.get("status", "–"),
         None if confidence is None else float(np.mean(confidence)),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapcut.typing import FloatArray, IntArray
+from gapcut.scenes.labelling.reasons import Reasons
+from gapcut.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
@@ -18,6 +19,12 @@ PALETTE = (
     *("#332288", "#882255", "#44aa99", "#ddcc77", "#117733", "#aa4499", "#6699cc", "#661100"),  # Tol, muted
 )
 """Colours that colour-blind readers tell apart, the safest first; after 15 labels they come again, darker."""
+
+RIGHT, WRONG = "#b9c0c9", "#e800f8"
+"""Of errors: no class has a colour like that of what is wrong, to readers with deutan or protan vision neither."""
+
+NO_LABEL = ("#d9d9d9", "#8d8d8d")
+"""Stripes of what has no label, as no class has any."""
 
 SEGMENTS, CONFIDENCE = "segments", "confidence"
 _DERIVED = ("errors", "height")
@@ -34,7 +41,9 @@ class SceneView:
       ``errors``; ``segments`` is coloured at random; ``height`` is always there. ``confidence`` (N,) holds
       shares from 0 to 1, NaN for none, which are kept as whole per cent;
     - ``label_names`` label -> name; a label without one is shown by its number;
-    - ``colours`` label -> ``#rrggbb`` instead of the palette.
+    - ``colours`` label -> ``#rrggbb`` instead of the palette;
+    - ``reasons`` of the segments, whose labels are those of ``prediction``;
+    - ``score`` how much is right, in a line; by default of the points, where there are truth and prediction.
 
     Raises ValueError naming the scene and the layer.
     """
@@ -44,6 +53,8 @@ class SceneView:
     layers: Mapping[str, Any] = field(default_factory=dict)
     label_names: Mapping[int, str] = field(default_factory=dict)
     colours: Mapping[int, str] = field(default_factory=dict)
+    reasons: Reasons | None = None
+    score: str = ""
 
     def __post_init__(self) -> None:
         xyz = np.asarray(self.xyz, dtype=np.float64)
@@ -58,6 +69,20 @@ class SceneView:
             self.label_names if isinstance(self.label_names, Mapping) else dict(enumerate(self.label_names))
         )
         object.__setattr__(self, "label_names", {int(k): str(v) for k, v in names.items()})
+        if not self.score and {"truth", "prediction"} <= set(self.layers):
+            line = score_line(self.layers["truth"], self.layers["prediction"], self.label_names)
+            object.__setattr__(self, "score", line)
+        if self.reasons is not None:
+            self._check_reasons(self.reasons)
+
+    def _check_reasons(self, reasons: Reasons) -> None:
+        segments, labels = self.layers.get(SEGMENTS), self.layers.get("prediction")
+        if segments is None or labels is None:
+            raise ValueError(f"scene {self.name!r}: reasons need the layers segments and prediction")
+        inside = segments >= 0
+        known = segments.max(initial=-1) < reasons.n_segments
+        if not known or (reasons.labels[segments[inside]] != labels[inside]).any():
+            raise ValueError(f"scene {self.name!r}: the reasons are those of another labelling")
 
     def _layer(self, key: str, values: Any, n: int) -> IntArray:
         numbers = np.asarray(values)
@@ -90,6 +115,29 @@ class SceneView:
         return cls(name or cloud.name or "scene", cloud.xyz, layers, cloud.label_names)
 
 
+def score_line(truth: IntArray, guess: AnyArray, names: Mapping[int, str], what: str = "points") -> str:
+    """How many are right where the truth is known (>= 0), and the most frequent mistake; empty where it never is."""
+    known = truth >= 0
+    truth, guess = truth[known], guess[known]
+    if not len(truth):
+        return ""
+    wrong = truth != guess
+    line = f"{100 * (1 - wrong.mean()):.1f} % of {len(truth):,} {what} right"
+    if not wrong.any():
+        return line
+    pairs, counts = np.unique(np.column_stack([truth, guess])[wrong], axis=0, return_counts=True)
+    true, taken = (
+        "no label" if label < 0 else names.get(label, str(label)) for label in pairs[counts.argmax()].tolist()
+    )
+    return f"{line}; most often wrong: {true} labelled {taken} ({counts.max():,})"
+
+
+def all_scores_line(scenes: Sequence[SceneView]) -> list[str]:
+    """A line with what share of each scene is right; none where no truth is known."""
+    said = [f"{scene.name} {scene.score.partition(' % of')[0]} %" for scene in scenes if scene.score]
+    return [f"Right in each scene: {', '.join(said)}."] if said else []
+
+
 def shown_labels(scenes: Sequence[SceneView]) -> list[tuple[int, str, str]]:
     """(label, name, colour) of all labels of all scenes, by label; named labels that do not occur keep their colour."""
     present: set[int] = set()
@@ -99,6 +147,8 @@ def shown_labels(scenes: Sequence[SceneView]) -> list[tuple[int, str, str]]:
         for key, values in scene.layers.items():
             if key not in (SEGMENTS, CONFIDENCE):
                 present |= {int(label) for label in np.unique(values) if label >= 0}
+        if scene.reasons is not None:
+            present |= set(np.unique(np.c_[scene.reasons.labels, scene.reasons.others]).tolist())
         for label, name in scene.label_names.items():
             if names.setdefault(label, name) != name:
                 raise ValueError(

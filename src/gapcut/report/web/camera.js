@@ -32,16 +32,16 @@ class Camera {
     for (let i = 0; i < 3; i++) this.target[i] += span * (dy * up[i] - dx * right[i]);
   }
 
-  /* Look at the points (flat array of x, y, z) so that nearly all are seen and fill the view. */
-  fit(points, aspect) {
+  /* Look at the points (flat array of x, y, z) so that they fill the view: nearly all of them, or `all`. */
+  fit(points, aspect, all = false) {
     const { right, up, back } = this.axes();
-    const n = points.length / 3;
+    const n = points.length / 3, rest = all ? 0 : 0.004;
     const along = (axis) => Float64Array.from({ length: n }, (_, i) =>
       points[3 * i] * axis[0] + points[3 * i + 1] * axis[1] + points[3 * i + 2] * axis[2]);
     const [x, y, z] = [along(right), along(up), along(back)];
     const ends = (values) => {
       const sorted = Float64Array.from(values).sort();
-      return [sorted[Math.floor(0.004 * (n - 1))], sorted[Math.ceil(0.996 * (n - 1))]];
+      return [sorted[Math.floor(rest * (n - 1))], sorted[Math.ceil((1 - rest) * (n - 1))]];
     };
     const [ex, ey, ez] = [ends(x), ends(y), ends(z)];
     const slopeY = Math.tan(this.field / 2) * 0.92, slopeX = slopeY * aspect;
@@ -58,6 +58,10 @@ class Camera {
     }
     for (let i = 0; i < 3; i++) this.target[i] = right[i] * centre[0] + up[i] * centre[1] + back[i] * centre[2];
   }
+
+  /* Where it is, in seven numbers, and back. */
+  get place() { return [this.yaw, this.pitch, this.distance, ...this.target, this.reach]; }
+  set place(numbers) { [this.yaw, this.pitch, this.distance, this.target[0], this.target[1], this.target[2], this.reach] = numbers; }
 
   /* Column-major view-projection matrix, and the planes it clips at. */
   matrix(aspect) {

@@ -1,5 +1,5 @@
 "use strict";
-/* Switches, legend, mouse, touch and keys. */
+/* Switches, camera, mouse, touch and keys. */
 const byId = (id) => document.getElementById(id);
 const page = JSON.parse(byId("page-data").textContent);
 const camera = new Camera();
@@ -12,9 +12,11 @@ function redraw() {
   waiting = true;
   requestAnimationFrame(() => {
     waiting = false;
-    if (!renderer || !scenes.has(state.scene)) return;
-    renderer.draw(camera, state.layer === "height");
+    const scene = scenes.get(state.scene);
+    if (!renderer || !scene) return;
+    renderer.draw(camera, state.layer === "height", scene.clip, hexBytes(page.colours.none[1]));
     drawScale();
+    drawMarks(scene);
   });
 }
 
@@ -28,21 +30,27 @@ function drawScale() {
   bar.textContent = length >= 1000 ? `${length / 1000} km` : length >= 1 ? `${length} m` : `${+(length * 100).toPrecision(3)} cm`;
 }
 
-function look(pitch, turn = 0) {
+/* At nearly all points within the clip box; `all`: at every one of the scene, those too that lie far from the others. */
+function look(pitch, turn = 0, all = false) {
   const scene = scenes.get(state.scene);
   if (!scene) return;
   renderer.resize();
   camera.yaw = broadYaw(scene.sample) + turn;
   camera.pitch = pitch;
-  camera.fit(scene.sample, renderer.aspect);
+  const { low, extent } = scene.meta;
+  const corners = [...Array(8).keys()].flatMap((k) => [0, 1, 2].map((a) => low[a] + (k >> a & 1) * extent[a]));
+  camera.fit(all ? corners : insideClip(scene), renderer.aspect, all);
   redraw();
 }
-const fit = () => look(0.42, -0.45);
+const fit = () => look(0.42, -0.45), whole = () => look(0.42, -0.45, true);
 
-function hiddenOf(scene) {
-  const kind = ["errors", "segments", "confidence"].includes(state.layer) ? state.layer : "labels";
-  if (!scene.hidden.has(kind)) scene.hidden.set(kind, new Set());
-  return scene.hidden.get(kind);
+function insideClip(scene) {
+  const { low, extent } = scene.meta, kept = [];
+  for (let i = 0; i < scene.sample.length; i += 3) {
+    const place = scene.sample.slice(i, i + 3), shares = place.map((v, a) => (v - low[a]) / extent[a]);
+    if (shares.every((s, a) => s >= scene.clip[0][a] && s <= scene.clip[1][a])) kept.push(...place);
+  }
+  return kept.length ? kept : scene.sample;
 }
 
 function press(group, value) {
@@ -58,86 +66,14 @@ function showLayer(layer) {
   applyHidden(scene);
 }
 
-function applyHidden(scene) {
-  const hidden = hiddenOf(scene);
-  state.palette = paletteOf(scene, state.layer, page, state.layer === "height" ? new Set() : hidden);
-  renderer.setPalette(state.palette);
-  for (const button of byId("legend").querySelectorAll("button")) button.setAttribute("aria-pressed", String(!hidden.has(+button.dataset.code)));
-  redraw();
-}
-
-function make(tag, text = "", attributes = {}) {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
-function drawLegend(scene) {
-  const counts = new Uint32Array(256);
-  for (const code of scene.layers.get(state.layer)) counts[code]++;
-  byId("legend-title").textContent = state.layer[0].toUpperCase() + state.layer.slice(1);
-  const list = byId("legend");
-  list.replaceChildren();
-  for (const { code, name, colour } of entriesOf(scene, state.layer, page)) {
-    if (!counts[code]) continue;
-    const button = make("button", "", { type: "button", "data-code": code, title: name });
-    const swatch = make("i");
-    swatch.style.background = colour;
-    const share = 100 * counts[code] / scene.meta.points;
-    button.append(swatch, make("span", name), make("small", share >= 0.1 ? `${share.toFixed(1)} %` : "< 0.1 %"));
-    button.addEventListener("click", (event) => toggle(scene, code, event.shiftKey));
-    list.append(make("li"));
-    list.lastElementChild.append(button);
-  }
-  byId("all").hidden = !list.children.length;
-  if (state.layer === "height") {
-    const ramp = make("li", "", { class: "ramp" }), ends = make("li", "", { class: "ends" });
-    ramp.style.background = "linear-gradient(90deg, #0d2e6b, #7d7a78, #fcde40)";
-    ends.append(make("span", `${scene.meta.heights[0].toFixed(1)} m`), make("span", `${scene.meta.heights[1].toFixed(1)} m`));
-    list.append(ramp, ends);
-  }
-  if (state.layer === "confidence") list.append(...confidenceControls(scene));
-  if (state.layer === "segments") list.append(make("li", `${scene.meta.segments.toLocaleString("en")} segments, random colours`));
-  const shown = scene.meta.points.toLocaleString("en"), all = scene.meta.of.toLocaleString("en");
-  byId("count").textContent = shown === all ? `${all} points` : `${shown} of ${all} points are shown`;
-}
-
-/* The colours of confidence, and a slider that leaves only the points at most so sure: where is the model in doubt? */
-function confidenceControls(scene) {
-  const ramp = make("li", "", { class: "ramp" }), ends = make("li", "", { class: "ends" }), item = make("li");
-  ramp.style.background = `linear-gradient(90deg, ${[0, 50, 100].map((code) => `rgb(${confidenceColour(code)})`)})`;
-  ends.append(make("span", "0 %"), make("span", "100 %"));
-  const hidden = hiddenOf(scene), most = 100 - [...hidden].filter((code) => code <= 100).length;
-  const filter = make("label", "", { class: "filter" }), said = make("span", `Show points at most ${most} % sure`);
-  const slider = make("input", "", { id: "most-sure", type: "range", min: 0, max: 100, value: most });
-  slider.addEventListener("input", () => {
-    said.textContent = `Show points at most ${slider.value} % sure`;
-    hidden.clear();
-    for (let code = +slider.value + 1; code <= 100; code++) hidden.add(code);
-    if (+slider.value < 100) hidden.add(NONE);
-    applyHidden(scene);
-  });
-  filter.append(said, slider);
-  item.append(filter);
-  return [ramp, ends, item];
-}
-
-function toggle(scene, code, alone) {
-  const hidden = hiddenOf(scene);
-  const codes = [...byId("legend").querySelectorAll("button")].map((b) => +b.dataset.code);
-  if (alone) {
-    const isAlone = codes.every((c) => hidden.has(c) === (c !== code));
-    hidden.clear();
-    if (!isAlone) codes.filter((c) => c !== code).forEach((c) => hidden.add(c));
-  } else if (!hidden.delete(code)) hidden.add(code);
-  applyHidden(scene);
-}
-
-async function showScene(index) {
+async function showScene(index, layer = state.layer) {
   state.ready = false;
   state.scene = index;
   press(byId("scenes"), index);
+  byId("score").textContent = page.scenes[index].score;
+  SHOWN.kept = -1;
+  byId("details").hidden = byId("pick").hidden = true;
+  setMeasuring(false);
   try {
     if (!scenes.has(index)) scenes.set(index, await loadScene(page.scenes[index], index));
     if (state.scene !== index) return; // another one was chosen meanwhile
@@ -145,7 +81,8 @@ async function showScene(index) {
     renderer.setPoints(scene.places, scene.meta.low, scene.meta.extent, scene.meta.spacing);
     const names = [...scene.layers.keys()];
     byId("layers").replaceChildren(...names.map((name) => make("button", name[0].toUpperCase() + name.slice(1), { type: "button", "data-value": name })));
-    showLayer(names.includes(state.layer) ? state.layer : names.includes("prediction") ? "prediction" : names[0]);
+    showLayer(names.includes(layer) ? layer : names.includes("prediction") ? "prediction" : names[0]);
+    setClip(scene.clip);
     fit();
     byId("message").hidden = true;
     requestAnimationFrame(() => { state.ready = true; });
@@ -206,15 +143,19 @@ function listenToPointers(canvas) {
 
 function listenToKeys(canvas) {
   const keys = {
-    ArrowLeft: () => camera.turn(-0.1, 0), ArrowRight: () => camera.turn(0.1, 0), ArrowUp: () => camera.turn(0, 0.1),
-    ArrowDown: () => camera.turn(0, -0.1), "+": () => camera.zoom(0.85), "-": () => camera.zoom(1 / 0.85),
-    f: fit, t: () => look(1.5707), s: () => look(0),
+    ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1],
+    "+": () => camera.zoom(0.85), "-": () => camera.zoom(1 / 0.85),
+    f: fit, t: () => look(1.5707), s: () => look(0), a: whole, l: linkView, m: () => setMeasuring(!measure.on),
+    Enter: () => choose(canvas.clientWidth / 2, canvas.clientHeight / 2, false),
+    Escape: () => { if (measure.on) setMeasuring(false); else keepPoint(-1); },
   };
   canvas.addEventListener("keydown", (event) => {
     const act = !event.ctrlKey && !event.metaKey && !event.altKey && keys[event.key];
     if (!act) return;
     event.preventDefault();
-    act();
+    if (typeof act === "function") act();
+    else if (event.shiftKey) camera.move(0.1 * act[0], -0.1 * act[1]);
+    else camera.turn(0.1 * act[0], 0.1 * act[1]);
     redraw();
   });
 }
@@ -233,10 +174,15 @@ function start() {
   byId("fit").addEventListener("click", fit);
   byId("top").addEventListener("click", () => look(1.5707));
   byId("side").addEventListener("click", () => look(0));
+  byId("whole").addEventListener("click", whole);
+  byId("link").addEventListener("click", linkView);
+  byId("measure").addEventListener("click", () => setMeasuring(!measure.on));
+  makeClipSliders();
   byId("all").addEventListener("click", () => { hiddenOf(scenes.get(state.scene)).clear(); applyHidden(scenes.get(state.scene)); });
   canvas.addEventListener("webglcontextlost", (event) => { event.preventDefault(); say("The graphics driver was reset …"); });
   canvas.addEventListener("webglcontextrestored", () => { renderer = new Renderer(canvas); showScene(state.scene); });
   new ResizeObserver(redraw).observe(canvas);
-  return showScene(0);
+  window.addEventListener("hashchange", () => openHash(location.hash));
+  return openHash(location.hash);
 }
 start();

@@ -4,9 +4,9 @@ const POINT_VERTEX = `#version 300 es
 precision highp float;
 layout(location = 0) in vec3 place;
 layout(location = 1) in uint code;
-uniform mat4 project; uniform vec3 low, extent; uniform float size, most; uniform int ramp;
+uniform mat4 project; uniform vec3 low, extent, from, to; uniform float size, most; uniform int ramp;
 uniform sampler2D palette;
-out vec3 colour;
+out vec3 colour; flat out int striped;
 vec3 heat(float t) { // cividis-like: safe for colour-blind readers
   return t < 0.5 ? mix(vec3(0.05, 0.18, 0.42), vec3(0.49, 0.48, 0.47), t * 2.0)
                  : mix(vec3(0.49, 0.48, 0.47), vec3(0.99, 0.87, 0.25), t * 2.0 - 1.0);
@@ -14,17 +14,21 @@ vec3 heat(float t) { // cividis-like: safe for colour-blind readers
 void main() {
   vec4 entry = texelFetch(palette, ivec2(int(code), 0), 0);
   colour = ramp == 1 ? heat(clamp(place.z, 0.0, 1.0)) : entry.rgb;
+  striped = ramp == 0 && code == 255u ? 1 : 0;
   gl_Position = project * vec4(low + place * extent, 1.0);
   gl_PointSize = clamp(size / max(gl_Position.w, 1e-6), 2.0, most);
-  if (entry.a < 0.5) gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+  bool outside = any(lessThan(place, from)) || any(greaterThan(place, to));
+  if (entry.a < 0.5 || outside) gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
 }`;
 const POINT_FRAGMENT = `#version 300 es
 precision highp float;
-in vec3 colour; out vec4 shown;
+in vec3 colour; flat in int striped; out vec4 shown;
+uniform vec3 dark; uniform float stripe;
 void main() {
   vec2 d = gl_PointCoord * 2.0 - 1.0;
   if (dot(d, d) > 1.0) discard;
-  shown = vec4(colour, 1.0);
+  bool even = fract((gl_FragCoord.x + gl_FragCoord.y) / (2.0 * stripe)) < 0.5;
+  shown = vec4(striped == 1 && even ? dark : colour, 1.0);
 }`;
 const SHADE_VERTEX = `#version 300 es
 void main() { gl_Position = vec4(vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0, 0.0, 1.0); }`;
@@ -142,7 +146,8 @@ class Renderer {
 
   get aspect() { return this.size[0] / this.size[1]; }
 
-  draw(camera, ramp) {
+  /* clip: [[x, y, z] from, [x, y, z] to] in shares of the box; dark: the second colour of what has no label. */
+  draw(camera, ramp, clip, dark) {
     const gl = this.gl;
     if (!this.count || gl.isContextLost()) return;
     this.resize();
@@ -162,6 +167,10 @@ class Renderer {
     gl.uniform1f(this.points.at("size"), 2.4 * this.spacing * pixels);
     gl.uniform1f(this.points.at("most"), 0.03 * this.size[1]);
     gl.uniform1i(this.points.at("ramp"), ramp ? 1 : 0);
+    gl.uniform3fv(this.points.at("from"), clip[0]);
+    gl.uniform3fv(this.points.at("to"), clip[1]);
+    gl.uniform3fv(this.points.at("dark"), dark.map((c) => c / 255));
+    gl.uniform1f(this.points.at("stripe"), 0.006 * this.size[1]);
     gl.bindVertexArray(this.array);
     gl.drawArrays(gl.POINTS, 0, this.count);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);

@@ -1,5 +1,6 @@
 "use strict";
-/* A scene as it lies in the page: gzip, base64; positions of all points axis by axis, then one byte a point and layer. */
+/* A scene as it lies in the page: gzip, base64; positions of all points axis by axis, one byte a point and layer, numbers
+   of segments. See packing.py. */
 const NONE = 255;
 
 async function unpack(text) {
@@ -25,8 +26,44 @@ async function loadScene(meta, index) {
   const [truth, prediction] = [layers.get("truth"), layers.get("prediction")];
   if (truth && prediction)
     layers.set("errors", Uint8Array.from(truth, (t, i) => (t === NONE || prediction[i] === NONE ? NONE : t === prediction[i] ? 0 : 1)));
+  const segments = new Uint32Array(n); // the number plus one, 0 for none
+  for (let k = 0; k < meta.segment_bytes; k++) {
+    const plane = bytes.subarray((6 + meta.layers.length + k) * n);
+    for (let i = 0; i < n; i++) segments[i] += plane[i] * 2 ** (8 * k);
+  }
+  if (meta.segment_bytes) layers.set("segments", Uint8Array.from(segments, (s) => (s ? (s - 1) % 255 : NONE)));
   layers.set("height", new Uint8Array(n));
-  return { meta, places, layers, sample: samplePlaces(meta, places), hidden: new Map() };
+  const reasons = meta.reasons ? await unpack(document.getElementById(`reasons-${index}`).textContent.trim()) : null;
+  const clip = [[0, 0, 0], [1, 1, 1]];
+  return { meta, places, layers, segments, reasons, clip, sample: samplePlaces(meta, places), hidden: new Map() };
+}
+
+/* Metres in the page's own coordinates, whose origin is the middle of the scene. */
+const placeOf = (scene, i) => [0, 1, 2].map((a) => scene.meta.low[a] + scene.meta.extent[a] * scene.places[4 * i + a] / 65535);
+
+/* Why a segment (number from 0) has its label: see packing.py. */
+function reasonsOf(scene, segment) {
+  const { segments: n, others, relations, neighbours, bytes, names } = scene.meta.reasons;
+  const number = (plane, width) => [...Array(width).keys()].reduce((sum, k) => sum + scene.reasons[(plane + k) * n + segment] * 256 ** k, 0);
+  const energy = (k) => half(number(1 + others + 2 * k, 2));
+  const after = 1 + others + 2 * (others + 1 + relations + neighbours);
+  const some = (count, make) => [...Array(count).keys()].map(make);
+  return {
+    label: number(0, 1),
+    own: energy(others),
+    others: some(others, (k) => ({ code: number(1 + k, 1), worse: energy(k) })),
+    relations: some(relations, (k) => ({ name: names[number(after + k, 1)], share: energy(others + 1 + k) })),
+    neighbours: some(neighbours, (k) => {
+      const other = number(after + relations + k * bytes, bytes) - 1;
+      return { segment: other, code: scene.reasons[Math.max(other, 0)], share: energy(others + 1 + relations + k) };
+    }).filter((found) => found.segment >= 0),
+  };
+}
+
+/* A half float from its bits. */
+function half(bits) {
+  const exponent = bits >> 10 & 31, share = (bits & 1023) / 1024;
+  return (bits & 32768 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + share) : 2 ** -14 * share);
 }
 
 /* At most 20,000 points in metres, to fit the camera to. */
@@ -50,23 +87,22 @@ function broadYaw(sample) {
   return 0.5 * Math.atan2(2 * xy, xx - yy);
 }
 
-function entriesOf(scene, layer, page) {
-  if (layer === "errors") return [{ code: 0, name: "right", colour: "#b9c0c9" }, { code: 1, name: "wrong", colour: "#d5301a" },
-    { code: NONE, name: "no label", colour: "#e3e0cf" }];
-  if (layer === "height") return [];
-  if (layer === "segments" || layer === "confidence") return [];
-  return [...page.labels.map((l, code) => ({ code, ...l })), { code: NONE, name: "no label", colour: "#c3c7cd" }];
+function entriesOf(layer, page) {
+  const { right, wrong, none } = page.colours, missing = { code: NONE, name: "no label", colour: none[0] };
+  if (layer === "errors") return [{ code: 0, name: "right", colour: right }, { code: 1, name: "wrong", colour: wrong }, missing];
+  if (["height", "segments", "confidence"].includes(layer)) return [];
+  return [...page.labels.map((l, code) => ({ code, ...l })), missing];
 }
 
 const hexBytes = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
 /* 256 RGBA entries of a layer; codes in `hidden` get alpha 0. */
-function paletteOf(scene, layer, page, hidden) {
+function paletteOf(layer, page, hidden) {
   const bytes = new Uint8Array(1024).fill(255);
   const put = (code, rgb) => bytes.set([...rgb, hidden.has(code) ? 0 : 255], 4 * code);
   if (layer === "segments") for (let k = 0; k < 256; k++) put(k, segmentColour(k));
   if (layer === "confidence") for (let k = 0; k < 256; k++) put(k, confidenceColour(k));
-  for (const { code, colour } of entriesOf(scene, layer, page)) put(code, hexBytes(colour));
+  for (const { code, colour } of entriesOf(layer, page)) put(code, hexBytes(colour));
   return bytes;
 }
 

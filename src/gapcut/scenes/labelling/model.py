@@ -19,6 +19,7 @@ from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
+from gapcut.scenes.labelling.reasons import Reasons, explain
 from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.typing import AnyArray, Float32Array, Int32Array, IntArray
@@ -34,7 +35,8 @@ TRUTH, CONFIDENCE = "truth", "confidence"
 class LabelledScan:
     """``labels`` (N,) numbers, ``confidence`` (N,) in (0, 1], ``segments`` (N,); ``solution`` of the scan's energy (its
     labels are codes of the segments); counts; ``strange``: share of its points unlike all of training
-    (:class:`gapcut.scenes.labelling.familiar.Familiar`); ``seconds`` of wall clock and ``cpu_seconds`` by step."""
+    (:class:`gapcut.scenes.labelling.familiar.Familiar`); ``reasons`` of the segments, which have the labels' numbers;
+    ``seconds`` of wall clock and ``cpu_seconds`` by step."""
 
     labels: IntArray
     confidence: Float32Array
@@ -44,6 +46,7 @@ class LabelledScan:
     n_edges: int
     n_kept: int
     strange: float
+    reasons: Reasons
     seconds: dict[str, float]
     cpu_seconds: dict[str, float]
 
@@ -120,9 +123,12 @@ class SceneModel:
         clock.begin("inference")
         solution = solve(energy, method=self.learner.inference, time_limit=time_limit)
         clock.begin("confidence")
-        chances = label_probabilities(flip_energies(energy, solution.labels), self.temperature)
+        flips = flip_energies(energy, solution.labels)
+        chances = label_probabilities(flips, self.temperature)
         sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
         labels = np.asarray(self.numbers, dtype=np.int64)[solution.labels]
+        clock.begin("reasons")
+        reasons = explain(self.learner, graph, solution.labels, flips, self.temperature)
         clock.begin(None)
         return LabelledScan(
             labels=np.append(labels, NO_LABEL)[scan.point_segment],  # the last is that of segment -1
@@ -133,6 +139,7 @@ class SceneModel:
             n_edges=graph.n_edges,
             n_kept=len(scan.kept),
             strange=self.familiar.strange(scan),
+            reasons=reasons.renumbered(np.asarray(self.numbers)),
             seconds=clock.seconds,
             cpu_seconds=clock.cpu,
         )
