@@ -19,9 +19,9 @@ from gapcut.scenes.clouds import NO_LABEL, PointCloud
 from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
-from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
+from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.typing import AnyArray, Float32Array, Int32Array, IntArray
+from gapcut.typing import AnyArray, Float32Array, FloatArray, Int32Array, IntArray
 from gapcut.version import __version__
 
 _KIND, _FORMAT = "scenes", 2
@@ -114,28 +114,34 @@ class SceneModel:
         clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
         clock.begin("forest")
         distribution = of_segments(self.forest, scan, n_threads)
-        clock.begin("energy")
-        graph = scan_graph(scan, distribution, self.settings)
-        energy = self.learner.energy(graph)
-        clock.begin("inference")
-        solution = solve(energy, method=self.learner.inference, time_limit=time_limit)
-        clock.begin("confidence")
-        chances = label_probabilities(flip_energies(energy, solution.labels), self.temperature)
-        sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
-        labels = np.asarray(self.numbers, dtype=np.int64)[solution.labels]
-        clock.begin(None)
+        solution, labels, sure = self.decide(scan, distribution, clock, time_limit)
         return LabelledScan(
             labels=np.append(labels, NO_LABEL)[scan.point_segment],  # the last is that of segment -1
             confidence=np.append(sure, np.float32(1.0))[scan.point_segment],
             segments=scan.point_segment,
             solution=solution,
             n_segments=scan.n_segments,
-            n_edges=graph.n_edges,
+            n_edges=len(scan.contacts.edges),
             n_kept=len(scan.kept),
             strange=self.familiar.strange(scan),
             seconds=clock.seconds,
             cpu_seconds=clock.cpu,
         )
+
+    def decide(
+        self, scan: SegmentedScan, distribution: FloatArray, clock: Stopwatch, time_limit: float | None
+    ) -> tuple[Solution[IntArray], IntArray, Float32Array]:
+        """What minimises the energy of segments with this class distribution (S, K); their labels (S,), and
+        confidences (S,)."""
+        clock.begin("energy")
+        energy = self.learner.energy(scan_graph(scan, distribution, self.settings))
+        clock.begin("inference")
+        solution = solve(energy, method=self.learner.inference, time_limit=time_limit)
+        clock.begin("confidence")
+        chances = label_probabilities(flip_energies(energy, solution.labels), self.temperature)
+        sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
+        clock.begin(None)
+        return solution, np.asarray(self.numbers, dtype=np.int64)[solution.labels], sure
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one checked file (safetensors with a digest, no pickle), whole or not at all."""
