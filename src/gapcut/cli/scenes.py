@@ -27,6 +27,7 @@ from gapcut.cli.outputs import (
 )
 from gapcut.cli.progress import working
 from gapcut.cli.show import Cells, certificate_document, certificate_line, emit, number, percent
+from gapcut.cli.tiling import Tiling, label_in_tiles
 from gapcut.engines import peak_memory_mb, thread_count
 from gapcut.files import json_text, write_text
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
     from gapcut.scenes.labelling.scene import Stopwatch
-    from gapcut.typing import IntArray
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
 
@@ -121,6 +121,8 @@ def label(
     columns: str | None = None,
     classes: Path | None = None,
     segments: Flag = False,
+    tile: float | None = None,
+    halo: float | None = None,
     jobs: Jobs = -1,
     force: Force = False,
     as_json: Json = False,
@@ -137,6 +139,8 @@ def label(
     :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
     :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
     :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
+    :param tile: Metres: label square tiles of this size in --jobs processes; LAS of 5 million points always is.
+    :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
     """
     from gapcut.scenes.clouds import ClassMap
     from gapcut.scenes.labelling import SceneModel
@@ -149,7 +153,8 @@ def label(
     scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
     if class_map is not None and classes is not None:
         class_map.check(scene_model.names, classes)
-    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, thread_count(jobs))
+    tiling = Tiling(tile, halo, thread_count(jobs))
+    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model, tiling)
     documents: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     for source, target in pairs:
@@ -178,14 +183,22 @@ class _Labelling:
     invalid: Literal["error", "drop"]
     classes: ClassMap | None
     segments: bool
-    threads: int
+    file: Path
+    tiling: Tiling
 
     def run(self, source: Path, target: Path, columns: list[str] | None, say: Any) -> dict[str, Any]:
         """Label one scan; its summary."""
-        from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
+        from gapcut.scenes.clouds import check_labelled, read_cloud, with_original, write_labelled
         from gapcut.scenes.labelling.inventory import segment_table
         from gapcut.scenes.labelling.scene import Stopwatch
+        from gapcut.scenes.tiles import ScanFile
 
+        how = self.tiling.options(source, self.model, whole=self.segments)
+        if how is not None:
+            scan = ScanFile(source, self.invalid, columns, self.classes)
+            document = label_in_tiles(scan, target, self.model, self.file, how, self.time_limit, say)
+            write_text(summary_path(target), json_text(document))
+            return document
         clock = Stopwatch()
         clock.begin("reading")
         cloud = read_cloud(source, invalid=self.invalid, columns=columns)
@@ -195,11 +208,11 @@ class _Labelling:
         check_labelled(target, source, cloud)
         clock.begin(None)
         found = self.model.label(
-            cloud, self.threads, self.time_limit, lambda step: say(f"{source.name}: {step}")
+            cloud, self.tiling.jobs, self.time_limit, lambda step: say(f"{source.name}: {step}")
         )
         say(f"{source.name}: writing ...")
         clock.begin("writing")
-        labelled = _with_original(found.on(cloud, self.model.names), original)
+        labelled = with_original(found.on(cloud, self.model.names), original)
         options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
         write_result(target, lambda path: write_labelled(path, source, labelled, **options))
         if self.segments:
@@ -208,14 +221,6 @@ class _Labelling:
         document = _label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))
         return document
-
-
-def _with_original(labelled: PointCloud, labels: IntArray | None) -> PointCloud:
-    """With the labels as they were before a file of classes, which may join several and leave out others."""
-    if labels is None:
-        return labelled
-    extra = {**labelled.extra, "original": labels}
-    return labelled.replace(extra=extra, added=(*labelled.added, "original"))
 
 
 def scan_files(folder: Path) -> tuple[list[Path], list[str]]:

@@ -67,6 +67,18 @@ def read_parts(path: Path) -> Iterator[Table]:
         _check_box(path, header, low, high)
 
 
+def announced_points(path: Path) -> int | None:
+    """How many points the header of a LAS or LAZ file announces; None for other files and unreadable headers."""
+    if path.suffix.lower() not in (".las", ".laz"):
+        return None
+    try:
+        check_records(path)
+        with laspy().open(str(path)) as reader:
+            return int(reader.header.point_count)
+    except Exception:  # reading the file will say what is wrong with it
+        return None
+
+
 def check_records(path: Path) -> None:
     """That the header records announced fit before the points: else laspy would read on for minutes."""
     with path.open("rb") as file:

@@ -15,6 +15,7 @@ import numpy as np
 from gapcut.inference import Solution
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.clouds.labelled import write_added
+from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
 from gapcut.scenes.labelling.scene import Say, Stopwatch
 from gapcut.scenes.tiles import merge, steps
@@ -23,10 +24,12 @@ from gapcut.scenes.tiles.grid import Tile, TileGrid
 from gapcut.scenes.tiles.needs import Needs, tile_size
 from gapcut.scenes.tiles.plan import Plan, Scratch, TileOptions, known_key, raw_name
 from gapcut.scenes.tiles.pool import Run, processes
-from gapcut.scenes.tiles.survey import ScanFile, Survey, labels_before, survey
+from gapcut.scenes.tiles.survey import ScanFile, Survey, distinct_pairs, labels_before, survey
 from gapcut.typing import AnyArray, IntArray
 from gapcut.version import __version__
 
+HALO = 170
+"""Voxels around a tile that it sees, where nothing else is asked for."""
 _CELLS = 64  # voxels a square that points are counted in
 _SHARES = {"thin": 0.1, "grow": 0.35, "describe": 0.35, "rate": 0.1, "place": 0.1}
 """Of the work on a tile, as measured."""
@@ -75,17 +78,27 @@ def label_tiled(
     voxel = scene_model.settings.lengths["voxel"]
     clock.begin("reading")
     tell("reading ...")
-    seen = survey(scan, _CELLS * voxel)
+    seen = survey(scan, _CELLS * voxel, "intensity" in scene_model.channels)
     seen.check(scan, scene_model.channels)
     grid = TileGrid.of_size(wanted.tile or tile_size(seen), voxel)
-    needs = Needs.of(seen, grid, wanted)
+    halo = wanted.halo or HALO * voxel
+    needs = Needs.of(seen, grid, halo, wanted.jobs)
     if announce is not None:
         announce(needs)
     scratch = Scratch(Path(f"{target}.tiles"))
     scratch.open(
-        known_key(Path(model), [scan.path], {"gapcut": __version__, "tile": grid.size, "halo": wanted.halo})
+        known_key(
+            Path(model),
+            [scan.path],
+            {
+                "gapcut": __version__,
+                "tile": grid.size,
+                "halo": halo,
+                "classes": None if scan.classes is None else scan.classes.numbers,
+            },
+        )
     )
-    plan = _cut(scan, seen, scene_model, Path(model), grid, wanted.halo, scratch)
+    plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell))
         table = work.until_table()
@@ -168,9 +181,9 @@ def _spread(scan: ScanFile, seen: Survey, plan: Plan) -> set[Tile]:
             for name, column in before.items():
                 given = labels_before(cloud, scan.classes) if name == "truth" else cloud
                 column[rows] = -1 if given.labels is None else given.labels
-            of, which = np.unique(plan.grid.of(points["xyz"]), axis=0, return_inverse=True)
-            order = np.argsort(which.ravel(), kind="stable")
-            ends = np.searchsorted(which.ravel()[order], np.arange(len(of) + 1))
+            of, which = distinct_pairs(plan.grid.of(points["xyz"]))
+            order = group_order(which, len(of))
+            ends = np.concatenate([[0], np.cumsum(np.bincount(which))])
             for k, (i, j) in enumerate(of.tolist()):
                 with open(scratch.root / raw_name((i, j)), "ab") as file:
                     points[order[ends[k] : ends[k + 1]]].tofile(file)

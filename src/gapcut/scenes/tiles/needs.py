@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gapcut.scenes.tiles.grid import TileGrid
-from gapcut.scenes.tiles.plan import TileOptions
 from gapcut.scenes.tiles.survey import Survey
 
 POINTS_A_TILE = 1_000_000
@@ -33,20 +33,20 @@ class Needs:
     seconds: float
 
     @classmethod
-    def of(cls, seen: Survey, grid: TileGrid, options: TileOptions) -> Needs:
+    def of(cls, seen: Survey, grid: TileGrid, halo: float, jobs: int) -> Needs:
         """Of a file that was read once."""
         places = np.asarray(list(seen.squares), dtype=np.int64)
         counts = np.asarray(list(seen.squares.values()), dtype=np.int64)
         middles = (places + 0.5) * seen.cell - seen.shift[:2]
         tiles, owner = np.unique(np.floor(middles / grid.size).astype(np.int64), axis=0, return_inverse=True)
-        reach = options.halo / grid.size
+        reach = halo / grid.size
         largest = 0
         for i, j in tiles[np.argsort(-np.bincount(owner.ravel(), counts))[:9]].tolist():
             at = middles / grid.size
             near = (at > np.array([i, j]) - reach) & (at < np.array([i, j]) + 1 + reach)
             largest = max(largest, int(counts[near.all(axis=1)].sum()))
         overlap = (1.0 + 2.0 * reach) ** 2
-        memory = options.jobs * (_BASE_MB + largest * _BYTES_A_TILE_POINT / _MEBI)
+        memory = jobs * (_BASE_MB + largest * _BYTES_A_TILE_POINT / _MEBI)
         return cls(
             points=seen.n_points,
             tiles=len(tiles),
@@ -66,3 +66,12 @@ def tile_size(seen: Survey) -> float:
     """Metres of a tile that would hold a million points, at the mean density where there are any."""
     area = len(seen.squares) * seen.cell**2
     return math.sqrt(POINTS_A_TILE * area / seen.n_points)
+
+
+def free_bytes() -> float:
+    """Memory that other programs leave, infinite where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return float("inf")

@@ -22,11 +22,11 @@ _STATE = "state.json"
 
 @dataclass(frozen=True)
 class TileOptions:
-    """``tile`` metres of a tile's edge (None: such that one holds a million points), ``halo`` metres around it,
-    ``jobs`` processes."""
+    """``tile`` metres of a tile's edge (None: such that one holds a million points), ``halo`` metres around it (None:
+    170 voxels), ``jobs`` processes."""
 
     tile: float | None = None
-    halo: float = 10.0
+    halo: float | None = None
     jobs: int = 1
 
     def __post_init__(self) -> None:
@@ -167,12 +167,3 @@ def known_key(model: Path, scans: Sequence[Path], said: dict[str, Any]) -> dict[
 
     files = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in scans]
     return {"model": hashlib.sha256(model.read_bytes()).hexdigest(), "scans": files, **said}
-
-
-def free_bytes() -> float:
-    """Memory that other programs leave, infinite where the system does not tell."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return float("inf")

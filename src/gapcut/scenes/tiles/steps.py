@@ -44,11 +44,17 @@ def thin_tile(plan: Plan, tile: Tile) -> None:
 
 
 def grow_tile(plan: Plan, tile: Tile) -> None:
-    """Segments as far as the tile sees them, and the points in the inner half of the halo by which they are known to
-    its neighbours."""
-    view = plan.view(tile)
-    regions = grow_regions(view.xyz, plan.settings.regions, margin=view.margin)
-    shared = ~view.own & (regions.step > 0) & (view.margin >= plan.halo / 2)
+    """Segments as far as the tile sees them, and the points of the halo by which they are known to its neighbours.
+
+    Smooth components are parts of those of the whole scan wherever they are; rough ones where what they are cut out of
+    is known, too.
+    """
+    view, size = plan.view(tile), plan.settings.regions
+    regions = grow_regions(view.xyz, size, margin=view.margin)
+    assert size.reach is not None
+    assert size.extent is not None
+    deep = view.margin >= size.reach + size.extent
+    shared = ~view.own & ((regions.step == 1) | ((regions.step == 3) & deep))
     plan.scratch.save(
         "grown",
         tile,

@@ -74,8 +74,9 @@ class Survey:
                 raise ValueError(f"{scan.path.stem} has no {channel}, but the model was trained with it")
 
 
-def survey(scan: ScanFile, cell: float) -> Survey:
-    """Read a file once; ``cell`` metres of the squares that points are counted in."""
+def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
+    """Read a file once; ``cell`` metres of the squares that points are counted in; ``measured``: whether intensities
+    are."""
     n, low, high = 0, np.full(3, np.inf), np.full(3, -np.inf)
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     top: int | None = None
@@ -86,7 +87,7 @@ def survey(scan: ScanFile, cell: float) -> Survey:
         cloud = scan.cloud(table)
         n += cloud.n_points
         low, high = np.minimum(low, cloud.xyz.min(axis=0)), np.maximum(high, cloud.xyz.max(axis=0))
-        if cloud.intensity is not None:
+        if measured and cloud.intensity is not None:
             values, counts = _counted(values, counts, cloud.intensity)
         before = labels_before(cloud, scan.classes)
         if before.labels is not None or TRUTH in cloud.added:
@@ -94,9 +95,9 @@ def survey(scan: ScanFile, cell: float) -> Survey:
             truth = np.union1d(found, np.empty(0, dtype=np.int64) if truth is None else truth)
         original |= scan.classes is not None and "label" not in cloud.added and cloud.labels is not None
         names |= dict(before.label_names)
-        at, number = np.unique(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64), axis=0, return_counts=True)
-        for place, count in zip(map(tuple, at.tolist()), number.tolist(), strict=True):
-            places[place] = places.get(place, 0) + count
+        at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
+        for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
+            places[i, j] = places.get((i, j), 0) + count
     if not n:
         raise CloudFileError(scan.path, "holds no points")
     known = bool(values[np.isfinite(values)].any()) if scan.path.suffix.lower() in (".las", ".laz") else True
@@ -112,6 +113,14 @@ def survey(scan: ScanFile, cell: float) -> Survey:
         squares=places,
         cell=cell,
     )
+
+
+def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The different rows of (N, 2) whole numbers, ascending, and (N,) which of them each row is."""
+    low = pairs.min(axis=0)
+    width = int(pairs[:, 1].max() - low[1]) + 1
+    keys, of = np.unique((pairs[:, 0] - low[0]) * width + pairs[:, 1] - low[1], return_inverse=True)
+    return np.column_stack([keys // width, keys % width]) + low, of
 
 
 def labels_before(cloud: PointCloud, classes: ClassMap | None) -> PointCloud:
