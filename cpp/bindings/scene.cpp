@@ -49,15 +49,15 @@ nb::tuple shape_of_nearest(const In2<double>& xyz, const In2<std::int32_t>& ids,
     });
 }
 
-Out<std::int32_t> grow_regions(const In2<double>& xyz, const In2<float>& normals, const In2<float>& axes,
-                               const In2<float>& variances, const In2<std::int32_t>& neighbours, double angle,
-                               double offset, double curvature, double linearity, double reach, double extent,
-                               std::int64_t least) {
-    return to_array(unlocked([&] {
+nb::tuple grow_regions(const In2<double>& xyz, const In2<float>& normals, const In2<float>& axes,
+                       const In2<float>& variances, const In2<std::int32_t>& neighbours, double angle, double offset,
+                       double curvature, double linearity, double reach, double extent, std::int64_t least) {
+    scene::Regions found = unlocked([&] {
         return scene::grow_regions({span(xyz), span(normals), span(axes), span(variances), span(neighbours),
                                     static_cast<std::int64_t>(neighbours.shape(1))},
                                    {angle, offset, curvature, linearity, reach, extent, least});
-    }));
+    });
+    return nb::make_tuple(to_array(std::move(found.segment)), to_array(std::move(found.step)));
 }
 
 Out<float> forest_means(const In1<std::int32_t>& root, const In1<std::int32_t>& feature, const In1<std::int32_t>& left,

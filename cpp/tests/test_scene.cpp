@@ -102,7 +102,8 @@ GAPCUT_TEST(two_faces_and_a_stray_piece) {
         for (const Neighbour& v : search.around(static_cast<std::int32_t>(i)))
             if (c < k) ids[i * k + c++] = v.index;
     }
-    const auto segment = grow_regions({xyz, normals, axes, variances, ids, k}, {0.1, 0.02, 0.04, 0.9, 0.5, 1.2, 30});
+    const auto segment =
+        grow_regions({xyz, normals, axes, variances, ids, k}, {0.1, 0.02, 0.04, 0.9, 0.5, 1.2, 30}).segment;
     CHECK(segment[55] == 0);
     CHECK(segment[155] == 1);
     for (std::size_t i = 200; i < n; ++i) CHECK(segment[i] == 0);

@@ -41,18 +41,18 @@ class Growing {
   public:
     Growing(const RegionCloud& cloud, const RegionSettings& settings)
         : c_(cloud), s_(settings), n_(static_cast<std::int64_t>(cloud.xyz.size()) / 3),
-          segment_(static_cast<std::size_t>(n_), -1), kind_(static_cast<std::size_t>(n_)),
-          cos_angle_(std::cos(settings.angle)) {
+          segment_(static_cast<std::size_t>(n_), -1), step_(static_cast<std::size_t>(n_), 0),
+          kind_(static_cast<std::size_t>(n_)), cos_angle_(std::cos(settings.angle)) {
         for (std::int64_t i = 0; i < n_; ++i) kind_[i] = kind_of(i);
     }
 
-    std::vector<std::int32_t> run() {
-        claim_components([this](std::int32_t i, std::int32_t j) { return agree(i, j); });
+    Regions run() {
+        claim_components(1, [this](std::int32_t i, std::int32_t j) { return agree(i, j); });
         spread(s_.reach);
-        claim_components([this](std::int32_t i, std::int32_t j) { return same_cube(i, j); });
+        claim_components(3, [this](std::int32_t i, std::int32_t j) { return same_cube(i, j); });
         spread(std::numeric_limits<double>::infinity());
         number();
-        return std::move(segment_);
+        return {std::move(segment_), std::move(step_)};
     }
 
   private:
@@ -103,7 +103,7 @@ class Growing {
     // Components of the unclaimed points under arcs for which joined() holds; the large ones become segments, named by
     // their first point.
     template <class F>
-    void claim_components(F&& joined) {
+    void claim_components(std::int8_t step, F&& joined) {
         DisjointSets sets(n_);
         for_arcs([&](std::int32_t i, std::int32_t j) {
             if (segment_[i] < 0 && segment_[j] < 0 && joined(i, j)) sets.join(i, j);
@@ -112,7 +112,7 @@ class Growing {
         for (std::int32_t i = 0; i < n_; ++i)
             if (segment_[i] < 0) ++size[sets.root(i)];
         for (std::int32_t i = 0; i < n_; ++i)
-            if (segment_[i] < 0 && size[sets.root(i)] >= s_.least) segment_[i] = sets.root(i);
+            if (segment_[i] < 0 && size[sets.root(i)] >= s_.least) segment_[i] = sets.root(i), step_[i] = step;
     }
 
     // Unclaimed points take the segment that is nearest along the graph (arcs used both ways), if it is within reach.
@@ -166,13 +166,14 @@ class Growing {
     const RegionSettings& s_;
     std::int64_t n_;
     std::vector<std::int32_t> segment_;
+    std::vector<std::int8_t> step_;
     std::vector<Kind> kind_;
     double cos_angle_;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> grow_regions(const RegionCloud& cloud, const RegionSettings& settings) {
+Regions grow_regions(const RegionCloud& cloud, const RegionSettings& settings) {
     const std::size_t size = cloud.xyz.size();
     if (size % 3 != 0 || cloud.normals.size() != size || cloud.axes.size() != size || cloud.variances.size() != size)
         throw std::invalid_argument("points, normals, axes and variances must have three values a point");

@@ -38,6 +38,7 @@ from gapcut.cli.outputs import (
 from gapcut.cli.progress import working
 from gapcut.cli.scenes import columns_for, scan_files, show_skipped
 from gapcut.cli.show import Cells, emit, number, percent
+from gapcut.cli.tiling import Tiling, label_in_tiles
 from gapcut.engines import peak_memory_mb, thread_count
 from gapcut.files import json_text, write_text
 
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel
     from gapcut.scenes.labelling.scene import Stopwatch
-    from gapcut.typing import IntArray
 
 
 def label(
@@ -59,6 +59,8 @@ def label(
     columns: str | None = None,
     classes: Path | None = None,
     segments: Flag = False,
+    tile: float | None = None,
+    halo: float | None = None,
     engine: EngineOption = "threads",
     address: Address = None,
     jobs: Jobs = -1,
@@ -79,6 +81,8 @@ def label(
     :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
     :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
     :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
+    :param tile: Metres: label square tiles of this size in --jobs processes; LAS of 5 million points always is.
+    :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
     """
     from gapcut.scenes.clouds import ClassMap
     from gapcut.scenes.labelling import SceneModel
@@ -96,15 +100,23 @@ def label(
     if scan.is_file():
         if engine != "threads":
             raise ValueError(f"--engine {engine} works on many scans: name a folder of them")
-        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, thread_count(jobs))
+        tiling = Tiling(tile, halo, thread_count(jobs))
+        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model, tiling)
         with working(f"{scan.name}: reading ...") as status:
             document = labelling.run(jobs_of[0], status)
         emit(document, as_json, lambda console: _show_label(console, document))
         return DONE
-    asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments}
+    asked = {
+        "time_limit": time_limit,
+        "invalid": invalid,
+        "segments": segments,
+        "tile": tile,
+        "halo": halo,
+    }
     settings = settings_digest([model, classes], command="label", **asked)
     with closing(engine_for(engine, jobs, address)) as workers:
-        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, workers.threads)
+        tiling = Tiling(tile, halo, workers.threads)
+        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model, tiling)
         found = do_files(workers, labelling, jobs_of, settings)
     report = {"scans": found.documents, "before": found.before, "failed": found.failed, "skipped": skipped}
     emit(report, as_json, lambda console: _show_labels(console, found, skipped))
@@ -120,7 +132,8 @@ class _Labelling:
     invalid: Literal["error", "drop"]
     classes: ClassMap | None
     segments: bool
-    threads: int
+    file: Path
+    tiling: Tiling
 
     def __call__(self, job: FileJob) -> FileWork:
         document = self.run(job)
@@ -129,11 +142,18 @@ class _Labelling:
 
     def run(self, job: FileJob, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
         """Label one scan; its summary."""
-        from gapcut.scenes.clouds import check_labelled, read_cloud, write_labelled
+        from gapcut.scenes.clouds import check_labelled, read_cloud, with_original, write_labelled
         from gapcut.scenes.labelling.inventory import segment_table
         from gapcut.scenes.labelling.scene import Stopwatch
+        from gapcut.scenes.tiles import ScanFile
 
         source, target, columns = job.source, job.target, job.options
+        how = self.tiling.options(source, self.model, whole=self.segments)
+        if how is not None:
+            scan = ScanFile(source, self.invalid, columns, self.classes)
+            document = label_in_tiles(scan, target, self.model, self.file, how, self.time_limit, say)
+            write_text(summary_path(target), json_text(document))
+            return document
         clock = Stopwatch()
         clock.begin("reading")
         cloud = read_cloud(source, invalid=self.invalid, columns=columns)
@@ -143,11 +163,11 @@ class _Labelling:
         check_labelled(target, source, cloud)
         clock.begin(None)
         found = self.model.label(
-            cloud, self.threads, self.time_limit, lambda step: say(f"{source.name}: {step}")
+            cloud, self.tiling.jobs, self.time_limit, lambda step: say(f"{source.name}: {step}")
         )
         say(f"{source.name}: writing ...")
         clock.begin("writing")
-        labelled = _with_original(found.on(cloud, self.model.names), original)
+        labelled = with_original(found.on(cloud, self.model.names), original)
         options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
         write_result(target, lambda path: write_labelled(path, source, labelled, **options))
         found.reasons.save(reasons_path(target))
@@ -157,14 +177,6 @@ class _Labelling:
         document = _label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))
         return document
-
-
-def _with_original(labelled: PointCloud, labels: IntArray | None) -> PointCloud:
-    """With the labels as they were before a file of classes, which may join several and leave out others."""
-    if labels is None:
-        return labelled
-    extra = {**labelled.extra, "original": labels}
-    return labelled.replace(extra=extra, added=(*labelled.added, "original"))
 
 
 def _outputs(scan: Path, out: Path) -> tuple[list[tuple[Path, Path]], list[str]]:

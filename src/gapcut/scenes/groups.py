@@ -66,9 +66,9 @@ def blocks(count: IntArray) -> Iterator[tuple[slice, slice]]:
 
 def squares(xyz: FloatArray, size: float) -> tuple[IntArray, int]:
     """(N,) the square of ``size`` metres that each point lies in, numbered from 0 along the grid without gaps, and
-    the number of squares that hold points."""
-    low = xyz[:, :2].min(axis=0)
-    across, along = (np.floor((xyz[:, k] - low[k]) / size).astype(np.int64) for k in (0, 1))
+    the number of squares that hold points. Squares begin at multiples of their size."""
+    across, along = (np.floor(xyz[:, k] / size).astype(np.int64) for k in (0, 1))
+    across, along = across - across.min(), along - along.min()
     n_along = int(along.max()) + 1
     n_cells = (int(across.max()) + 1) * n_along
     cell = across * n_along + along
@@ -109,10 +109,11 @@ class Thinned:
     keeper: Int32Array
 
 
-def voxel_sample(xyz: FloatArray, size: float, seed: int) -> IntArray:
+def voxel_sample(xyz: FloatArray, size: float, seed: int, numbers: IntArray | None = None) -> IntArray:
     """One row per cube of ``size`` metres that holds points, ascending: the one whose number's hash is least.
 
-    The same for any order of the points' cubes. Raises ValueError for points that are not finite or too far away.
+    ``numbers`` (N,) of the points, default their rows. The same for any order of the points' cubes. Raises ValueError
+    for points that are not finite or too far away.
     """
     if not (size > 0.0 and math.isfinite(size)):
         raise ValueError("the voxel size must be a finite number > 0")
@@ -124,7 +125,8 @@ def voxel_sample(xyz: FloatArray, size: float, seed: int) -> IntArray:
             "subtract an offset first"
         )
     key = (cell.astype(np.int64) + _REACH) @ (1 << np.array([42, 21, 0]))
-    order = np.argsort(_mixed(np.uint64(seed) ^ _mixed(np.arange(len(key), dtype=np.uint64))))
+    number = np.arange(len(key)) if numbers is None else numbers
+    order = np.argsort(_mixed(np.uint64(seed) ^ _mixed(number.astype(np.uint64))))
     return np.sort(order[np.unique(key[order], return_index=True)[1]])
 
 

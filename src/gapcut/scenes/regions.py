@@ -58,14 +58,21 @@ class RegionSettings:
 @dataclass(frozen=True, eq=False)
 class Regions:
     """``segments`` (N,) int64 from 0 on, in order of first points; ``n_segments``; ``settings`` as used, every length
-    set."""
+    set; ``step`` (N,) what made a point part of its segment: 1 smooth component, 3 rough one of a cube, 0 joined."""
 
     segments: IntArray
     n_segments: int
     settings: RegionSettings
+    step: AnyArray
 
 
-def grow_regions(xyz: AnyArray, settings: RegionSettings | None = None, *, n_threads: int = 1) -> Regions:
+def grow_regions(
+    xyz: AnyArray,
+    settings: RegionSettings | None = None,
+    *,
+    n_threads: int = 1,
+    margin: FloatArray | None = None,
+) -> Regions:
     """Split a cloud (N, 3), metres, into smooth regions.
 
     Over the graph of nearest neighbours: smooth points (and points on wires) that agree are joined; rough points join
@@ -73,6 +80,9 @@ def grow_regions(xyz: AnyArray, settings: RegionSettings | None = None, *, n_thr
     fewer than ``least`` points are merged, over the graph or, for islands, with the nearest segmented point. A cloud
     without any segment that large is one segment. Faces rather than members come out: over-segmentation, see
     :func:`segment_quality`.
+
+    ``margin`` (N,): metres from each point to where a larger cloud was cut. Points with neighbours farther off, whose
+    neighbours in the larger cloud may be others, join nothing: components are parts of those of the larger cloud.
 
     Raises ValueError for points that are not (N, 3) or not finite.
     """
@@ -84,7 +94,8 @@ def grow_regions(xyz: AnyArray, settings: RegionSettings | None = None, *, n_thr
         raise ValueError(f"point {row} has a coordinate that is not finite")
     wanted = settings or RegionSettings()
     if len(points) <= wanted.least:
-        return Regions(np.zeros(len(points), dtype=np.int64), min(1, len(points)), wanted)
+        none = np.zeros(len(points), dtype=np.int64)
+        return Regions(none, min(1, len(points)), wanted, none.astype(np.int8))
     if None in (wanted.offset, wanted.reach, wanted.extent):
         wanted = wanted.scaled(point_spacing(points))
     assert wanted.offset is not None
@@ -93,12 +104,17 @@ def grow_regions(xyz: AnyArray, settings: RegionSettings | None = None, *, n_thr
     around = max(wanted.neighbours + 1, wanted.shape_neighbours)
     ids = nearest(points, around, n_threads)
     shape = local_shape(points, neighbours=ids[:, : wanted.shape_neighbours], n_threads=n_threads)
-    found = _core.grow_regions(
+    arcs = np.ascontiguousarray(ids[:, : wanted.neighbours + 1])
+    if margin is not None:
+        farthest = np.linalg.norm(points - points[ids[:, -1]], axis=1)
+        known = (ids[:, -1] >= 0) & (farthest <= margin)
+        arcs = np.where(known[:, None] & known[arcs], arcs, -1).astype(np.int32)
+    found, step = _core.grow_regions(
         points,
         shape.normals,
         shape.axes,
         shape.variances,
-        np.ascontiguousarray(ids[:, : wanted.neighbours + 1]),
+        arcs,
         np.radians(wanted.angle),
         wanted.offset,
         wanted.curvature,
@@ -108,7 +124,7 @@ def grow_regions(xyz: AnyArray, settings: RegionSettings | None = None, *, n_thr
         wanted.least,
     )
     segments = _islands_joined(points, found.astype(np.int64))
-    return Regions(segments, int(segments.max()) + 1, wanted)
+    return Regions(segments, int(segments.max()) + 1, wanted, step)
 
 
 def _islands_joined(points: FloatArray, segments: IntArray) -> IntArray:

@@ -26,6 +26,11 @@ struct RegionSettings {
     std::int64_t least = 30;  // points: smaller pieces are merged
 };
 
+struct Regions {
+    std::vector<std::int32_t> segment;
+    std::vector<std::int8_t> step;  // 1 or 3: part of a component that became a segment in that step; 0: joined one
+};
+
 // Segment of every point, numbered from 0 in order of their first points; -1 where the graph leads to no segment of
 // `least` points.
 //  1. Arcs between two smooth points, or two points of wires, that agree within angle and offset; components of at
@@ -38,6 +43,6 @@ struct RegionSettings {
 //     segments.
 //  4. The rest joins the segment nearest along the graph.
 // Throws std::invalid_argument for arrays of other sizes.
-std::vector<std::int32_t> grow_regions(const RegionCloud& cloud, const RegionSettings& settings);
+Regions grow_regions(const RegionCloud& cloud, const RegionSettings& settings);
 
 }  // namespace gapcut::scene

@@ -1,5 +1,6 @@
 """Point clouds and their files: LAS/LAZ, PLY, PCD, E57 (read), XYZ text, npz."""
 
+from gapcut.scenes.clouds.addition import with_original
 from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
@@ -21,6 +22,7 @@ __all__ = [
     "read_cloud",
     "read_superpoint_cloud",
     "read_superpoint_graph",
+    "with_original",
     "write_cloud",
     "write_labelled",
 ]

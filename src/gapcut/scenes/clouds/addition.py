@@ -22,6 +22,14 @@ from gapcut.scenes.clouds.table import Table, narrow_integer
 from gapcut.typing import AnyArray, BoolArray
 
 
+def with_original(labelled: PointCloud, labels: AnyArray | None) -> PointCloud:
+    """With the labels as they were before a file of classes, which may join several and leave out others."""
+    if labels is None:
+        return labelled
+    extra = {**labelled.extra, "original": labels}
+    return labelled.replace(extra=extra, added=(*labelled.added, "original"))
+
+
 @dataclass(frozen=True)
 class Placed:
     """What a file takes: names of its columns that go, ours by name, what its header says afterwards."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import IO, Literal
@@ -74,7 +75,7 @@ def read_cloud(
     if invalid not in ("error", "drop"):
         raise ValueError(f"invalid={invalid!r}: use 'error' or 'drop'")
     table = read_table(place, columns)
-    with _blamed(place):
+    with blamed(place):
         cloud = from_table(table, place.stem, invalid)
     if need_labels and cloud.labels is None:
         raise CloudFileError(path, "holds no labels: a column 'label' (LAS: or classification) is needed")
@@ -83,6 +84,24 @@ def read_cloud(
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
     """The columns of a file as they are in it, and what its header says. Raises as :func:`read_cloud`."""
+    reader = _reader_for(path, columns)
+    with blamed(path):
+        return _with_sidecar(reader(path), path)
+
+
+def read_parts(path: Path, columns: Sequence[str] | None = None) -> Iterator[Table]:
+    """The same in parts, in order: LAS and LAZ 200,000 points at a time (with standard dimensions that hold zeros
+    only), any other format whole."""
+    reader = _reader_for(path, columns)
+    with blamed(path):
+        if reader is las.read:
+            yield from (_with_sidecar(part, path) for part in las.read_parts(path))
+        else:
+            yield _with_sidecar(reader(path), path)
+
+
+def _reader_for(path: Path, columns: Sequence[str] | None) -> Callable[[Path], Table]:
+    """By the ending, after a look at the file."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None and columns is None:
         raise CloudFileError(path, f"unknown kind of point cloud {path.suffix!r}: use {' '.join(READABLE)}")
@@ -96,9 +115,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
         raise FileNotFoundError(f"{path}: no such file")
     if path.stat().st_size == 0:
         raise CloudFileError(path, "is empty (0 bytes)")
-    with _blamed(path):
-        table = text.read(path, columns) if columns is not None or reader is None else reader(path)
-        return _with_sidecar(table, path)
+    return partial(text.read, columns=columns) if reader is None or columns is not None else reader
 
 
 def write_cloud(path: str | PathLike[str], cloud: PointCloud) -> None:
@@ -133,7 +150,7 @@ def write_with(writer: Callable[[IO[bytes]], None], path: Path) -> None:
 
 
 @contextmanager
-def _blamed(path: Path) -> Iterator[None]:
+def blamed(path: Path) -> Iterator[None]:
     """Whatever goes wrong with the content of a file is told in one line that begins with its path."""
     try:
         yield

@@ -17,6 +17,7 @@ from gapcut.scenes.clouds.cloud import PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
 from gapcut.scenes.clouds.files import Invalid, is_text, read_table, write_with, writer_for
 from gapcut.scenes.clouds.table import to_table
+from gapcut.typing import BoolArray
 
 _ADDERS: dict[str, Callable[[Path, IO[bytes], Addition], None]] = {
     ".las": partial(las_labelled.add, compress=False),
@@ -59,6 +60,20 @@ def write_labelled(
     In the format of the source everything else stays as it is in the file; another format keeps every column under its
     name. The file appears whole or not at all. Raises OSError or CloudFileError: one line with the path.
     """
+    write_added(
+        target, source, lambda rows: Addition.of(labelled, rows, classes), invalid=invalid, columns=columns
+    )
+
+
+def write_added(
+    target: str | PathLike[str],
+    source: str | PathLike[str],
+    added: Callable[[BoolArray | None], Addition],
+    *,
+    invalid: Invalid = "error",
+    columns: Sequence[str] | None = None,
+) -> None:
+    """The same with what ``added`` gives for the mask of the points that are kept (None: all)."""
     place, given = Path(target), Path(source)
     writer = writer_for(place)
     same = _kind(place) == _kind(given)
@@ -66,7 +81,7 @@ def write_labelled(
     if not same or (invalid == "drop" and _kind(given) != ".las"):
         with _once_said():
             table = read_table(given, columns)
-    addition = Addition.of(labelled, None if table is None or invalid == "error" else table.valid(), classes)
+    addition = added(None if table is None or invalid == "error" else table.valid())
 
     def write(file: IO[bytes]) -> None:
         if same and is_text(given):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from gapcut.scenes.clouds.errors import CloudError
 from gapcut.scenes.clouds.lines import check_count
 from gapcut.scenes.clouds.names import COLOURS, Said
 from gapcut.scenes.clouds.table import Table
-from gapcut.typing import AnyArray
+from gapcut.typing import AnyArray, FloatArray
 
 USER, RECORD = "gapcut", 1
 """Of the header record that holds our JSON."""
@@ -37,22 +38,45 @@ def laspy() -> Any:
 
 def read(path: Path) -> Table:
     """Columns of a LAS or LAZ file. What laspy raises on a damaged one passes through."""
+    parts = list(read_parts(path))
+    if not parts:
+        raise CloudError("holds no points")
+    columns = {key: np.concatenate([part.columns[key] for part in parts]) for key in parts[0].columns}
+    return Table(_without_constants(columns), parts[0].said, las=True)
+
+
+def read_parts(path: Path) -> Iterator[Table]:
+    """The columns, 200,000 points at a time, standard dimensions that hold zeros only among them."""
     check_records(path)
     with laspy().open(str(path)) as reader:
         header = reader.header
         check_header(path, header)
-        chunks = [_columns_of(points, header) for points in reader.chunk_iterator(POINTS_AT_ONCE)]
-        found = sum(len(chunk["x"]) for chunk in chunks)
-        if found != header.point_count:
-            raise CloudError(f"holds {found:,} of {header.point_count:,} points: the file was cut short")
-        said = header_says(header)
-    if not chunks:
-        raise CloudError("holds no points")
-    columns = {key: np.concatenate([chunk[key] for chunk in chunks]) for key in chunks[0]}
-    if "intensity_value" in columns:
-        columns["intensity"] = columns.pop("intensity_value")
-    _check_box(path, header, columns)
-    return Table(_without_constants(columns), said, las=True)
+        said, found = header_says(header), 0
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        for points in reader.chunk_iterator(POINTS_AT_ONCE):
+            columns = _columns_of(points, header)
+            if "intensity_value" in columns:
+                columns["intensity"] = columns.pop("intensity_value")
+            found += len(columns["x"])
+            low = np.minimum(low, [columns[axis].min() for axis in "xyz"])
+            high = np.maximum(high, [columns[axis].max() for axis in "xyz"])
+            yield Table(columns, said, las=True)
+    if found != header.point_count:
+        raise CloudError(f"holds {found:,} of {header.point_count:,} points: the file was cut short")
+    if found:
+        _check_box(path, header, low, high)
+
+
+def announced_points(path: Path) -> int | None:
+    """How many points the header of a LAS or LAZ file announces; None for other files and unreadable headers."""
+    if path.suffix.lower() not in (".las", ".laz"):
+        return None
+    try:
+        check_records(path)
+        with laspy().open(str(path)) as reader:
+            return int(reader.header.point_count)
+    except Exception:  # reading the file will say what is wrong with it
+        return None
 
 
 def check_records(path: Path) -> None:
@@ -115,13 +139,13 @@ def _check_chunks(path: Path, header: Any) -> None:
         )
 
 
-def _check_box(path: Path, header: Any, columns: dict[str, AnyArray]) -> None:
+def _check_box(path: Path, header: Any, low: FloatArray, high: FloatArray) -> None:
     for i, axis in enumerate("xyz"):
-        low, high, near = columns[axis].min(), columns[axis].max(), 10 * abs(header.scales[i])
-        if not (header.mins[i] <= low + near and header.maxs[i] >= high - near):
+        near = 10 * abs(header.scales[i])
+        if not (header.mins[i] <= low[i] + near and header.maxs[i] >= high[i] - near):
             warnings.warn(
                 f"{path}: the header says {header.mins[i]:g} to {header.maxs[i]:g} for {axis}, but the points are from "
-                f"{low:g} to {high:g}: the header was not believed",
+                f"{low[i]:g} to {high[i]:g}: the header was not believed",
                 stacklevel=2,
             )
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapcut.scenes.labelling.scene import SegmentedScan
-from gapcut.typing import Float32Array, FloatArray
+from gapcut.typing import Float32Array, FloatArray, IntArray
 
 _KEPT, _ASKED = 1000, 5000
 """Rows of the training scans that are kept, and rows of a scan that are compared with them."""
@@ -43,7 +43,11 @@ class Familiar:
 
     def strange(self, scan: SegmentedScan) -> float:
         """Share of strange points among those of a scan: about 0.1 for one like those of training."""
-        return float((_nearest(_rows(scan, _ASKED) / self.scale, self.rows) > self.radius).mean())
+        return self.strange_among(_rows(scan, _ASKED))
+
+    def strange_among(self, rows: Float32Array) -> float:
+        """Share of strange ones among rows (M, F) of what the forest sees."""
+        return float((_nearest(rows / self.scale, self.rows) > self.radius).mean())
 
     def unlike(self, share: float) -> bool:
         """Whether more is strange than in any of n training scans, as in one of n + 1 scans of their kind."""
@@ -52,8 +56,12 @@ class Familiar:
 
 def _rows(scan: SegmentedScan, most: int) -> Float32Array:
     """At most so many rows of what the forest sees, evenly taken."""
-    n = len(scan.sample)
-    return scan.forest_rows(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+    return scan.forest_rows(evenly(len(scan.sample), most))
+
+
+def evenly(n: int, most: int = _ASKED) -> IntArray:
+    """At most so many of the numbers 0 .. n - 1, evenly taken."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
 
 
 def _nearest(rows: Float32Array, others: Float32Array) -> FloatArray:

@@ -20,9 +20,9 @@ from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
 from gapcut.scenes.labelling.reasons import Reasons, explain
-from gapcut.scenes.labelling.scene import CHANNELS, Say, Stopwatch, segment_scan
+from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.typing import AnyArray, Float32Array, Int32Array, IntArray
+from gapcut.typing import AnyArray, Float32Array, FloatArray, Int32Array, IntArray
 from gapcut.version import __version__
 
 _KIND, _FORMAT = "scenes", 2
@@ -82,6 +82,17 @@ class LabelledScan:
 
 
 @dataclass(frozen=True, eq=False)
+class Decision:
+    """Of the segments of a scan: ``solution``, whose labels are codes, ``labels`` (S,) as numbers, ``confidence`` (S,),
+    and why."""
+
+    solution: Solution[IntArray]
+    labels: IntArray
+    confidence: Float32Array
+    reasons: Reasons
+
+
+@dataclass(frozen=True, eq=False)
 class SceneModel:
     """``settings`` with every length set; ``channels`` a scan must have; ``numbers`` label of each class, and their
     ``names``; ``forest``; ``learner`` fitted; ``temperature`` of the confidences; ``familiar``: what scans are like
@@ -117,6 +128,25 @@ class SceneModel:
         clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
         clock.begin("forest")
         distribution = of_segments(self.forest, scan, n_threads)
+        found = self.decide(scan, distribution, clock, time_limit)
+        return LabelledScan(
+            labels=np.append(found.labels, NO_LABEL)[scan.point_segment],  # the last is that of segment -1
+            confidence=np.append(found.confidence, np.float32(1.0))[scan.point_segment],
+            segments=scan.point_segment,
+            solution=found.solution,
+            n_segments=scan.n_segments,
+            n_edges=len(scan.contacts.edges),
+            n_kept=len(scan.kept),
+            strange=self.familiar.strange(scan),
+            reasons=found.reasons,
+            seconds=clock.seconds,
+            cpu_seconds=clock.cpu,
+        )
+
+    def decide(
+        self, scan: SegmentedScan, distribution: FloatArray, clock: Stopwatch, time_limit: float | None
+    ) -> Decision:
+        """Labels that minimise the energy of segments with this class distribution (S, K)."""
         clock.begin("energy")
         graph = scan_graph(scan, distribution, self.settings)
         energy = self.learner.energy(graph)
@@ -126,23 +156,11 @@ class SceneModel:
         flips = flip_energies(energy, solution.labels)
         chances = label_probabilities(flips, self.temperature)
         sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
-        labels = np.asarray(self.numbers, dtype=np.int64)[solution.labels]
+        numbers = np.asarray(self.numbers, dtype=np.int64)
         clock.begin("reasons")
         reasons = explain(self.learner, graph, solution.labels, flips, self.temperature)
         clock.begin(None)
-        return LabelledScan(
-            labels=np.append(labels, NO_LABEL)[scan.point_segment],  # the last is that of segment -1
-            confidence=np.append(sure, np.float32(1.0))[scan.point_segment],
-            segments=scan.point_segment,
-            solution=solution,
-            n_segments=scan.n_segments,
-            n_edges=graph.n_edges,
-            n_kept=len(scan.kept),
-            strange=self.familiar.strange(scan),
-            reasons=reasons.renumbered(np.asarray(self.numbers)),
-            seconds=clock.seconds,
-            cpu_seconds=clock.cpu,
-        )
+        return Decision(solution, numbers[solution.labels], sure, reasons.renumbered(numbers))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one checked file (safetensors with a digest, no pickle), whole or not at all."""

@@ -173,9 +173,42 @@ def given_segments(cloud: PointCloud) -> IntArray:
     return number
 
 
-def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
+@dataclass(frozen=True)
+class IntensityRange:
+    """Least, middle and 95th percentile of the intensities of a scan."""
+
+    low: float
+    middle: float
+    top: float
+
+    @classmethod
+    def of(cls, intensity: FloatArray, counts: IntArray | None = None) -> IntensityRange | None:
+        """Of values (N,), each as often as ``counts`` says if they are distinct ones, ascending; None without any."""
+        known = intensity[np.isfinite(intensity)]
+        if not len(known):
+            return None
+        if counts is not None:  # the same order statistics, in a list of three or four values
+            ends = np.cumsum(counts[np.isfinite(intensity)])
+            return cls(float(known[0]), *(_quantile_of_counts(known, ends, share) for share in (0.5, 0.95)))
+        return cls(float(known.min()), float(np.median(known)), float(np.quantile(known, 0.95)))
+
+    def scaled(self, intensity: FloatArray) -> FloatArray:
+        """(N,) in [0, 1]: 1 from the 95th percentile on, the middle where it is unknown."""
+        given = np.where(np.isfinite(intensity), intensity, self.middle)
+        return np.minimum((given - self.low) / max(self.top - self.low, 1e-12), 1.0)
+
+
+def _quantile_of_counts(values: FloatArray, ends: IntArray, share: float) -> float:
+    place = share * (ends[-1] - 1)
+    around = values[np.searchsorted(ends, [np.floor(place), np.ceil(place)], side="right")]
+    return float(np.quantile(around, place % 1.0))
+
+
+def channel_values(
+    cloud: PointCloud, channels: Sequence[str], intensities: IntensityRange | None = None
+) -> FloatArray:
     """(N, C) in [0, 1]: intensity over the 95th percentile of the scan (at most 1), its median where it is unknown;
-    colours over 255.
+    colours over 255. ``intensities`` of the scan that the cloud is a part of.
 
     Raises ValueError naming a channel the scan has not got.
     """
@@ -187,15 +220,12 @@ def channel_values(cloud: PointCloud, channels: Sequence[str]) -> FloatArray:
                 f"{cloud.name or 'the scan'} has no {channel}, but the model was trained with it"
             )
         if channel == "intensity":
-            known = given[np.isfinite(given)]
-            if not len(known):
+            known = intensities or IntensityRange.of(given)
+            if known is None:
                 raise ValueError(
                     f"{cloud.name or 'the scan'} has no intensity but NaN, and the model needs it"
                 )
-            given = np.where(np.isfinite(given), given, np.median(known))
-            low = float(known.min())
-            top = max(float(np.quantile(known, 0.95)) - low, 1e-12)
-            columns.append(np.minimum((given - low) / top, 1.0)[:, None])
+            columns.append(known.scaled(given)[:, None])
         else:
             columns.append(given / 255.0)
     return np.concatenate(columns, axis=1) if columns else np.zeros((cloud.n_points, 0))

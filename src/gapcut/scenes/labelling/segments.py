@@ -52,15 +52,27 @@ def describe_segments(
 ) -> SegmentTable:
     """Features of segments (N,) of the points (N, 3) whose heights above ground (N,) are known."""
     shapes = segment_shapes(xyz, segments, n_segments)
-    spread = shapes.spread
-    longest = np.maximum(spread[:, :1], 1e-9)
-    extents = np.sqrt(12.0) * spread
-    order = group_order(segments, n_segments, height)
+    low, high = height_ends(height, segments, n_segments)
+    middle = segment_means(height[:, None], segments, n_segments)[:, 0]
+    return table_of(shapes, low, middle, high, voxel)
+
+
+def height_ends(height: FloatArray, segments: IntArray, n_segments: int) -> tuple[FloatArray, FloatArray]:
+    """(S,) heights that 5 % and 95 % of a segment's points reach."""
+    ordered = height[group_order(segments, n_segments, height)]
     count = np.bincount(segments, minlength=n_segments)
     start = np.cumsum(count) - count
-    ordered = height[order]
     low, high = (ordered[start + np.floor(share * (count - 1)).astype(np.int64)] for share in (0.05, 0.95))
-    middle = segment_means(height[:, None], segments, n_segments)[:, 0]
+    return low, high
+
+
+def table_of(
+    shapes: SegmentShapes, low: FloatArray, middle: FloatArray, high: FloatArray, voxel: float
+) -> SegmentTable:
+    """From shapes, :func:`height_ends` and mean heights of the segments."""
+    spread, count = shapes.spread, shapes.count
+    longest = np.maximum(spread[:, :1], 1e-9)
+    extents = np.sqrt(12.0) * spread
     values = np.column_stack(
         [
             np.log2(1.0 + extents / voxel),
@@ -79,6 +91,13 @@ def describe_segments(
 
 def segment_shapes(points: FloatArray, segments: IntArray, n: int) -> SegmentShapes:
     """Principal directions of segments 0 .. n - 1 (zeros and unit axes where a segment has no points)."""
+    return shapes_of(*segment_moments(points, segments, n))
+
+
+def segment_moments(
+    points: FloatArray, segments: IntArray, n: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Number of points (S,), their mean (S, 3) and covariance (S, 3, 3), zeros where a segment has none."""
     count = np.bincount(segments, minlength=n)
     order = group_order(segments, n)
     centre, second = np.zeros((n, 3)), np.zeros((n, 3, 3))
@@ -94,9 +113,14 @@ def segment_shapes(points: FloatArray, segments: IntArray, n: int) -> SegmentSha
                 second[some, i, j] = second[some, j, i] = (
                     np.bincount(owner, local[i] * local[j], size) / weight
                 )
+    return count.astype(np.int64), centre, second
+
+
+def shapes_of(count: IntArray, centre: FloatArray, second: FloatArray) -> SegmentShapes:
+    """From moments."""
     values, vectors = np.linalg.eigh(second)
     spread = np.sqrt(np.maximum(values[:, ::-1], 0.0))
-    return SegmentShapes(centre, np.swapaxes(vectors, 1, 2)[:, ::-1].copy(), spread, count.astype(np.int64))
+    return SegmentShapes(centre, np.swapaxes(vectors, 1, 2)[:, ::-1].copy(), spread, count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +144,13 @@ class Contacts:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Points of one segment in one cube, sorted by cube: ``key`` of the cube, ``segment``, ``mean`` (P, 3)."""
+    """Points of one segment in one cube, sorted by cube: ``key`` of the cube, ``segment``, ``mean`` (P, 3), ``first``
+    of the points."""
 
     key: IntArray
     segment: IntArray
     mean: FloatArray
+    first: IntArray
 
 
 def find_contacts(xyz: FloatArray, segments: IntArray, cell: float) -> Contacts:
@@ -132,27 +158,47 @@ def find_contacts(xyz: FloatArray, segments: IntArray, cell: float) -> Contacts:
 
     The points of a segment in one cube of ``cell`` metres are a patch. Two patches of different segments in the same
     or in touching cubes, whose means are no farther apart than 1.5 cells, are one place in contact. There the first
-    segment is above if the line between the means is steeper than 45 degrees and rises towards it.
+    segment is above if the line between the means is steeper than 45 degrees and rises towards it. Cubes begin at
+    multiples of their size.
     """
+    return contacts_of(*summed_by_pair(*contact_places(xyz, segments, cell)), cell)
+
+
+def contact_places(
+    xyz: FloatArray,
+    segments: IntArray,
+    cell: float,
+    mine: BoolArray | None = None,
+) -> tuple[IntArray, FloatArray]:
+    """Pairs of segments (P, 2) in contact, the lower number first, a row each place, and what is summed of them (P, 6):
+    1, above, below, rise of the first one, its size, distance. ``mine`` (N,): whether places count that begin at a
+    patch whose first point it is."""
     patches, strides = _patches(xyz, segments, cell)
-    n = int(segments.max()) + 1 if len(segments) else 0
-    found = [_places(patches, strides, offset, cell) for offset in _OFFSETS]
+    starts = None if mine is None else mine[patches.first]
+    found = [_places(patches, strides, offset, cell, starts) for offset in _OFFSETS]
     u, v, rise, steep, distance = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    swap = u > v
-    u, v = np.where(swap, v, u), np.where(swap, u, v)
-    rise = np.where(swap, -rise, rise)
-    order = group_order(u, n, v)
-    u, v = u[order], v[order]
-    new = np.ones(len(u), dtype=bool)
-    new[1:] = (np.diff(u) != 0) | (np.diff(v) != 0)
+    rise = np.where(u > v, -rise, rise)
+    pairs = np.column_stack([np.minimum(u, v), np.maximum(u, v)])
+    each = (np.ones(len(u)), steep & (rise > 0), steep & (rise < 0), rise, np.abs(rise), distance)
+    return pairs, np.column_stack(each)
+
+
+def summed_by_pair(pairs: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Each pair of segments once, ascending, and the sums of its rows."""
+    order = group_order(pairs[:, 0], int(pairs.max(initial=-1)) + 1, pairs[:, 1])
+    pairs = pairs[order]
+    new = np.ones(len(pairs), dtype=bool)
+    new[1:] = (np.diff(pairs, axis=0) != 0).any(axis=1)
     start = np.flatnonzero(new)
-    size = np.diff(start, append=len(u)).astype(np.float64)
-    above, below, up, far, mean = (
-        np.add.reduceat(values[order].astype(np.float64), start) / size if len(start) else size
-        for values in (steep & (rise > 0), steep & (rise < 0), rise, np.abs(rise), distance)
-    )
+    return pairs[start], np.add.reduceat(values[order], start, axis=0) if len(start) else values
+
+
+def contacts_of(pairs: IntArray, sums: FloatArray, cell: float) -> Contacts:
+    """From :func:`summed_by_pair`."""
+    first, second = pairs.T
+    n, size = int(second.max(initial=-1)) + 1, sums[:, 0]
+    above, below, up, far, mean = sums[:, 1:].T / size
     lift = up / np.maximum(far, 1e-9)
-    first, second = u[start], v[start]
     edges = np.concatenate([np.column_stack([first, second]), np.column_stack([second, first])])
     order = group_order(edges[:, 0], n, edges[:, 1])
     return Contacts(
@@ -167,7 +213,8 @@ def find_contacts(xyz: FloatArray, segments: IntArray, cell: float) -> Contacts:
 
 
 def _patches(xyz: FloatArray, segments: IntArray, cell: float) -> tuple[_Patches, IntArray]:
-    at = np.floor((xyz - xyz.min(axis=0)) / cell).astype(np.int64) + 1
+    at = np.floor(xyz / cell).astype(np.int64)
+    at += 1 - at.min(axis=0)
     shape = at.max(axis=0) + 2
     if float(shape[0]) * float(shape[1]) * float(shape[2]) > 2.0**53:
         raise ValueError(f"the points reach too far for cubes of {cell:g} m: remove stray points")
@@ -181,19 +228,19 @@ def _patches(xyz: FloatArray, segments: IntArray, cell: float) -> tuple[_Patches
     new[1:] = (np.diff(key) != 0) | (np.diff(segment) != 0)
     start = np.flatnonzero(new)
     mean = np.add.reduceat(xyz[order], start, axis=0) / np.diff(start, append=len(key))[:, None]
-    return _Patches(key[start], segment[start], mean), strides
+    return _Patches(key[start], segment[start], mean, order[start]), strides
 
 
 def _places(
-    patches: _Patches, strides: IntArray, offset: tuple[int, int, int], cell: float
+    patches: _Patches, strides: IntArray, offset: tuple[int, int, int], cell: float, starts: BoolArray | None
 ) -> tuple[IntArray, IntArray, FloatArray, BoolArray, FloatArray]:
     """Segments (u, v) of all places in contact at one offset, how much higher u is (m), whether the line between them
-    is steep, and its length (m)."""
+    is steep, and its length (m); of all first patches, or those where ``starts``."""
     wanted = patches.key + int(np.dot(strides, offset))
     first, last = (np.searchsorted(patches.key, wanted, side) for side in ("left", "right"))
     if offset == (0, 0, 0):
         first = np.arange(len(wanted)) + 1  # each pair of one cube once
-    count = last - first
+    count = last - first if starts is None else np.where(starts, last - first, 0)
     i = np.repeat(np.arange(len(wanted)), count)
     j = np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
     line = patches.mean[i] - patches.mean[j]

@@ -26,16 +26,21 @@ _MOST_CELLS = 4_000_000
 
 
 def shapes_at_scale(
-    xyz: FloatArray, at: IntArray, size: float, neighbours: int, n_threads: int = 1
+    xyz: FloatArray,
+    at: IntArray,
+    size: float,
+    neighbours: int,
+    n_threads: int = 1,
+    numbers: IntArray | None = None,
 ) -> Float32Array:
     """(M, 7) ``SCALE_FEATURES`` of the points ``at`` from their ``neighbours`` nearest among one point a cube of
-    ``size`` metres.
+    ``size`` metres, chosen by the ``numbers`` of the points.
 
     With variances l1 >= l2 >= l3 of the neighbours, their axis a (of l1) and normal n (of l3): linearity
     (l1 - l2) / l1, planarity (l2 - l3) / l1, verticality 1 - abs(n_z), uprightness abs(a_z), height range max z - min z
     (m), height in range (z - min z) / (max z - min z + size), reach: mean distance (m).
     """
-    kept = xyz[voxel_sample(xyz, size, 0)]
+    kept = xyz[voxel_sample(xyz, size, 0, numbers)]
     tree, k = cKDTree(kept), min(neighbours, len(kept))
     out = np.empty((len(at), len(SCALE_FEATURES)), dtype=np.float32)
     for i in range(0, len(at), _CHUNK):
@@ -66,30 +71,52 @@ def _shape(centre: FloatArray, around: FloatArray, size: float) -> FloatArray:
     )
 
 
-def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
-    """(N,) metres above the ground, at least 0; the ground is estimated from the points alone.
+class Ground:
+    """The ground below points, estimated from the points alone, which may come in parts.
 
     The lowest point of each square of ``cell`` metres, empty squares filled from the nearest, opened with a square of
     ``window`` metres: whatever stands on the ground and is narrower than that does not count as ground (Zhang et al.
-    2003). Squares become wider where the extent of the points would need more than 4 million of them.
+    2003). Squares begin at multiples of their size, and become wider where the extent of the points, from ``low`` to
+    ``high`` (2,), would need more than 4 million of them.
     """
-    low = xyz[:, :2].min(axis=0)
-    extent = xyz[:, :2].max(axis=0) - low
-    cell = max(cell, float(np.sqrt(extent.prod() / _MOST_CELLS)), float(extent.max()) / 65_536)
-    across, along = (np.floor((xyz[:, k] - low[k]) / cell).astype(np.int64) for k in (0, 1))
-    shape = int(across.max()) + 1, int(along.max()) + 1
-    at = across * shape[1] + along
-    ground = np.full(shape[0] * shape[1], np.inf)
-    np.minimum.at(ground, at, xyz[:, 2])
-    ground = ground.reshape(shape)
-    empty = ~np.isfinite(ground)
-    if empty.any():
-        ground = ground[tuple(distance_transform_edt(empty, return_distances=False, return_indices=True))]
-    width = min(max(1, round(window / cell)), 2 * max(ground.shape))
-    # Slopes go on beyond the rim, or opening would cut them off there.
-    wide = np.pad(ground, width, mode="reflect", reflect_type="odd")
-    opened = grey_opening(wide, size=(width, width))[width:-width, width:-width]
-    return np.asarray(np.maximum(xyz[:, 2] - opened.ravel()[at], 0.0))
+
+    def __init__(self, low: FloatArray, high: FloatArray, cell: float) -> None:
+        extent = high - low
+        self._cell = max(cell, float(np.sqrt(extent.prod() / _MOST_CELLS)), float(extent.max()) / 65_536)
+        self._first = np.floor(low / self._cell)
+        self._shape = tuple(int(k) + 1 for k in np.floor(high / self._cell) - self._first)
+        self._level = np.full(self._shape[0] * self._shape[1], np.inf)
+
+    def add(self, xyz: FloatArray) -> None:
+        """Points (N, 3) between ``low`` and ``high``."""
+        np.minimum.at(self._level, self._at(xyz), xyz[:, 2])
+
+    def open(self, window: float) -> None:
+        """After the last points."""
+        ground = self._level.reshape(self._shape)
+        empty = ~np.isfinite(ground)
+        if empty.any():
+            ground = ground[tuple(distance_transform_edt(empty, return_distances=False, return_indices=True))]
+        width = min(max(1, round(window / self._cell)), 2 * max(ground.shape))
+        # Slopes go on beyond the rim, or opening would cut them off there.
+        wide = np.pad(ground, width, mode="reflect", reflect_type="odd")
+        self._level = grey_opening(wide, size=(width, width))[width:-width, width:-width].ravel()
+
+    def heights(self, xyz: FloatArray) -> FloatArray:
+        """(N,) metres above the opened ground, at least 0."""
+        return np.asarray(np.maximum(xyz[:, 2] - self._level[self._at(xyz)], 0.0))
+
+    def _at(self, xyz: FloatArray) -> IntArray:
+        across, along = ((np.floor(xyz[:, k] / self._cell) - self._first[k]).astype(np.int64) for k in (0, 1))
+        return np.asarray(across * self._shape[1] + along)
+
+
+def ground_heights(xyz: FloatArray, cell: float, window: float) -> FloatArray:
+    """(N,) metres above the :class:`Ground` of the points, at least 0."""
+    ground = Ground(xyz[:, :2].min(axis=0), xyz[:, :2].max(axis=0), cell)
+    ground.add(xyz)
+    ground.open(window)
+    return ground.heights(xyz)
 
 
 def columns(xyz: FloatArray, height: FloatArray, size: float, at: IntArray) -> Float32Array:
@@ -141,12 +168,15 @@ def point_features(
     channels: FloatArray,
     viewpoints: FloatArray | None = None,
     n_threads: int = 1,
+    numbers: IntArray | None = None,
 ) -> Float32Array:
-    """(M, F) what ``settings.points`` says of the points ``at``, apart from the features of their segments."""
+    """(M, F) what ``settings.points`` says of the points ``at``, apart from the features of their segments; ``numbers``
+    (N,) of the points, where these are not their rows."""
     size, parts = settings.lengths, [np.empty((len(at), 0), dtype=np.float32)]
     if "shape" in settings.points:
         for scale in settings.scales:
-            parts.append(shapes_at_scale(xyz, at, scale * size["voxel"], settings.neighbours, n_threads))
+            cube = scale * size["voxel"]
+            parts.append(shapes_at_scale(xyz, at, cube, settings.neighbours, n_threads, numbers))
         parts += [columns(xyz, height, 8.0 * size["voxel"], at), channels[at].astype(np.float32)]
     if "shot" in settings.points:
         parts.append(shot_values(xyz, at, size["shot_radius"], 2.5 * size["voxel"], viewpoints, n_threads))

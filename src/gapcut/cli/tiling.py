@@ -1,0 +1,121 @@
+"""``gapcut label`` of large scans, tile by tile: when, what is told before, and the summary."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gapcut.cli.exits import Interrupted
+from gapcut.cli.outputs import reasons_path
+from gapcut.engines import peak_memory_mb
+
+if TYPE_CHECKING:
+    from gapcut.scenes.labelling import SceneModel
+    from gapcut.scenes.labelling.scene import Say
+    from gapcut.scenes.tiles import Needs, ScanFile, TiledScan, TileOptions
+
+MOST_AT_ONCE = 5_000_000
+"""Points of a LAS or LAZ file from which on it is cut into tiles unasked."""
+_WHOLE_BYTES_A_POINT = 600
+_SHARE = 0.5  # of the free memory
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """What ``--tile`` and ``--halo`` ask for (None: nothing), and the number of processes."""
+
+    tile: float | None
+    halo: float | None
+    jobs: int
+
+    def options(self, source: Path, model: SceneModel, whole: bool) -> TileOptions | None:
+        """How to cut a file into tiles, None where it is labelled whole: where nothing asks for tiles and it is small,
+        or where it is ``whole`` that is asked for. Raises ValueError where that and tiles are."""
+        from gapcut.scenes.clouds.las import announced_points
+        from gapcut.scenes.tiles import TileOptions, free_bytes
+
+        asked = self.tile is not None or self.halo is not None
+        if asked and whole:
+            raise ValueError(
+                "a table of segments needs the whole scan: leave out --segments, or --tile and --halo"
+            )
+        n = announced_points(source) or 0
+        large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > _SHARE * free_bytes()
+        if whole or not (asked or (large and model.settings.segments == "grown")):
+            return None
+        return TileOptions(self.tile, self.halo, self.jobs)
+
+
+def label_in_tiles(
+    scan: ScanFile,
+    target: Path,
+    model: SceneModel,
+    model_file: Path,
+    how: TileOptions,
+    limit: float,
+    say: Say,
+) -> dict[str, Any]:
+    """Label a file tile by tile; its summary. Raises Interrupted after Ctrl-C: what is found stays for another run."""
+    from gapcut.scenes.tiles import label_tiled
+
+    def announce(needs: Needs) -> None:
+        print(f"{scan.path.name}: {told(needs, how)}", file=sys.stderr, flush=True)
+
+    try:
+        found = label_tiled(
+            target,
+            scan,
+            model_file,
+            how,
+            time_limit=limit,
+            say=lambda step: say(f"{scan.path.name}: {step}"),
+            announce=announce,
+        )
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: {target}.tiles holds what is done; the same command goes on from there"
+        ) from None
+    found.reasons.save(reasons_path(target))
+    return _document(found, scan.path, target, model)
+
+
+def told(needs: Needs, how: TileOptions) -> str:
+    """What a scan needs, in one line."""
+    from gapcut.scenes.tiles import spelled
+
+    return (
+        f"{needs.points:,} points in {needs.tiles:,} tiles of {needs.size:.4g} m, at most {needs.most:,} with "
+        f"its halo; about {needs.memory_mb:,.0f} MB of memory in {how.jobs} processes, {needs.disk_mb:,.0f} MB of "
+        f"disk, {spelled(needs.seconds / how.jobs)}"
+    )
+
+
+def _document(found: TiledScan, source: Path, target: Path, model: SceneModel) -> dict[str, Any]:
+    """As of a scan that was labelled whole, and ``tiles``: what it was thought to need."""
+    solution, labelled = found.solution, found.found
+    return {
+        "scan": str(source),
+        "out": str(target),
+        "points": sum(labelled.counts.values()),
+        "kept": found.n_kept,
+        "segments": found.n_segments,
+        "edges": found.n_edges,
+        "labels": {model.names.get(k, str(k)): count for k, count in labelled.counts.items()},
+        "confidence": labelled.confidence,
+        "energy": solution.energy,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "status": solution.status,
+        "accuracy": labelled.agreement,
+        "compared": labelled.compared,
+        "strange": found.strange,
+        "strange_in_training": model.familiar.usual,
+        "unlike_training": model.familiar.unlike(found.strange),
+        "tiles": found.needs.to_document(),
+        "steps": found.seconds,
+        "cpu_steps": found.cpu_seconds,
+        "seconds": sum(found.seconds.values()),
+        "peak_memory_mb": peak_memory_mb(),
+    }

@@ -1,0 +1,288 @@
+"""A scan labelled tile by tile: what each tile does alone and what all decide together, in turn."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from gapcut.inference import Solution
+from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.clouds.labelled import write_added
+from gapcut.scenes.groups import group_order
+from gapcut.scenes.labelling import SceneModel
+from gapcut.scenes.labelling.reasons import Reasons
+from gapcut.scenes.labelling.scene import Say, Stopwatch
+from gapcut.scenes.tiles import merge, steps
+from gapcut.scenes.tiles.columns import Labelled, write_columns
+from gapcut.scenes.tiles.grid import Tile, TileGrid
+from gapcut.scenes.tiles.needs import Needs, tile_size
+from gapcut.scenes.tiles.plan import Plan, Scratch, TileOptions, known_key, raw_name
+from gapcut.scenes.tiles.pool import Run, processes
+from gapcut.scenes.tiles.survey import ScanFile, Survey, distinct_pairs, labels_before, survey
+from gapcut.typing import AnyArray, IntArray
+from gapcut.version import __version__
+
+HALO = 170
+"""Voxels around a tile that it sees, where nothing else is asked for."""
+_CELLS = 64  # voxels a square that points are counted in
+_SHARES = {"thin": 0.1, "grow": 0.35, "describe": 0.35, "rate": 0.1, "place": 0.1}
+"""Of the work on a tile, as measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class TiledScan:
+    """What is told of a labelled scan: ``found`` counts of its labels and so on; numbers of kept points, segments,
+    edges; ``solution`` of the energy of the whole scan; ``strange`` and ``reasons`` as of
+    :class:`gapcut.scenes.labelling.LabelledScan`; what it took."""
+
+    found: Labelled
+    n_kept: int
+    n_segments: int
+    n_edges: int
+    solution: Solution[IntArray]
+    reasons: Reasons
+    strange: float
+    needs: Needs
+    seconds: dict[str, float]
+    cpu_seconds: dict[str, float]
+
+
+def label_tiled(
+    target: str | PathLike[str],
+    scan: ScanFile,
+    model: str | PathLike[str],
+    options: TileOptions | None = None,
+    *,
+    time_limit: float | None = 300.0,
+    say: Say | None = None,
+    announce: Callable[[Needs], None] | None = None,
+) -> TiledScan:
+    """Label a file into another one, as ``SceneModel.label`` and ``write_labelled`` would.
+
+    Regions, features and the energy are those of the whole scan, put together from tiles that see ``options.halo``
+    metres around them: labels differ where a neighbourhood reaches farther, or where the order of points at one
+    distance decides. Memory is that of a tile in each process, about 10 bytes a point and 1 kilobyte a segment; LAS and
+    LAZ are read in parts, other formats whole. What is found is kept in the folder ``<target>.tiles`` until the
+    end: a run that was killed goes on where it was. ``announce`` hears what is needed before the work. ``model`` is a
+    file. Raises ValueError, OSError: a model of given segments, a channel that is missing, files that are damaged.
+    """
+    wanted, tell, clock = options or TileOptions(), say or (lambda line: None), Stopwatch()
+    scene_model = steps.model_of(Path(model))
+    if scene_model.settings.segments == "given":
+        raise ValueError(f"{model} takes segments as given: such scans are not cut into tiles")
+    voxel = scene_model.settings.lengths["voxel"]
+    clock.begin("reading")
+    tell("reading ...")
+    seen = survey(scan, _CELLS * voxel, "intensity" in scene_model.channels)
+    seen.check(scan, scene_model.channels)
+    grid = TileGrid.of_size(wanted.tile or tile_size(seen), voxel)
+    halo = wanted.halo or HALO * voxel
+    needs = Needs.of(seen, grid, halo, wanted.jobs)
+    if announce is not None:
+        announce(needs)
+    scratch = Scratch(Path(f"{target}.tiles"))
+    scratch.open(
+        known_key(
+            Path(model),
+            [scan.path],
+            {
+                "gapcut": __version__,
+                "tile": grid.size,
+                "halo": halo,
+                "classes": None if scan.classes is None else scan.classes.numbers,
+            },
+        )
+    )
+    plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
+    with processes(wanted.jobs) as run:
+        work = _Work(plan, run, clock, _Progress(plan, tell))
+        table = work.until_table()
+        distribution, rows = merge.distributions(plan, len(scene_model.numbers))
+        contacts = merge.contacts(plan, table)
+        owner, none = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+        whole = steps.scan_of(plan, table, owner, none, contacts, scratch.column("point_segment"))
+        tell("inference ...")
+        made = scene_model.decide(whole, distribution, clock, time_limit)
+        work.step("place", steps.place_tile)
+    clock.begin("writing")
+    tell("writing ...")
+    found, addition = write_columns(plan, scan, seen, scene_model, made.labels, made.confidence)
+    with warnings.catch_warnings():
+        write_added(target, scan.path, addition, invalid=scan.invalid, columns=scan.columns)
+    clock.begin(None)
+    n_kept = int(scratch.load("ground")["n_kept"])
+    scratch.remove()
+    return TiledScan(
+        found=found,
+        n_kept=n_kept,
+        n_segments=len(made.labels),
+        n_edges=len(contacts.edges),
+        solution=made.solution,
+        reasons=made.reasons,
+        strange=scene_model.familiar.strange_among(rows),
+        needs=needs,
+        seconds=clock.seconds,
+        cpu_seconds=clock.cpu,
+    )
+
+
+def _cut(
+    scan: ScanFile,
+    seen: Survey,
+    model: SceneModel,
+    model_path: Path,
+    grid: TileGrid,
+    halo: float,
+    scratch: Scratch,
+) -> Plan:
+    """The points of the file by tile, each tile's in a file of its own, and their earlier labels by row."""
+
+    def plan_of(tiles: tuple[Tile, ...]) -> Plan:
+        return Plan(
+            scratch=scratch,
+            model=model_path,
+            settings=model.settings,
+            channels=model.channels,
+            intensities=seen.intensities,
+            shift=tuple(seen.shift.tolist()),
+            grid=grid,
+            halo=halo,
+            tiles=tiles,
+            n_rows=seen.n_points,
+            n_own=seen.n_points,
+        )
+
+    if not scratch.has("cut"):
+        tiles = _spread(scan, seen, plan_of(()))
+        scratch.save("cut", tiles=np.array(sorted(tiles), dtype=np.int64))
+    return plan_of(tuple((int(i), int(j)) for i, j in scratch.load("cut")["tiles"]))
+
+
+def _spread(scan: ScanFile, seen: Survey, plan: Plan) -> set[Tile]:
+    for left_over in plan.scratch.root.glob("points_*.bin"):
+        left_over.unlink()
+    scratch, tiles, start = plan.scratch, set[Tile](), 0
+    scratch.column("point_segment", np.int32, seen.n_points)
+    kinds = [
+        name for name, there in (("truth", seen.truth is not None), ("original", seen.original)) if there
+    ]
+    before = {name: scratch.column(f"before_{name}", np.int64, seen.n_points) for name in kinds}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first reading has said it
+        for cloud in scan.parts(seen.top_colour):
+            rows = np.arange(start, start + cloud.n_points)
+            points = np.empty(cloud.n_points, dtype=plan.record)
+            points["xyz"], points["row"] = cloud.xyz - np.asarray(plan.shift), rows
+            points["channels"] = _channels(plan, cloud)
+            for name, column in before.items():
+                given = labels_before(cloud, scan.classes) if name == "truth" else cloud
+                column[rows] = -1 if given.labels is None else given.labels
+            of, which = distinct_pairs(plan.grid.of(points["xyz"]))
+            order = group_order(which, len(of))
+            ends = np.concatenate([[0], np.cumsum(np.bincount(which))])
+            for k, (i, j) in enumerate(of.tolist()):
+                with open(scratch.root / raw_name((i, j)), "ab") as file:
+                    points[order[ends[k] : ends[k + 1]]].tofile(file)
+                tiles.add((i, j))
+            start += cloud.n_points
+    return tiles
+
+
+def _channels(plan: Plan, cloud: PointCloud) -> AnyArray:
+    """(N, C) as they are in the file, NaN where unknown."""
+    given = [getattr(cloud, name) for name in plan.channels]
+    columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
+    return np.column_stack([np.empty((cloud.n_points, 0)), *columns])
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The steps of a scan, each done where it is not done yet."""
+
+    plan: Plan
+    run: Run
+    clock: Stopwatch
+    progress: _Progress
+
+    def until_table(self) -> dict[str, AnyArray]:
+        """Everything before the labels; the table of all segments."""
+        self.step("thin", steps.thin_tile)
+        self.together("ground", merge.number_kept)
+        self.step("grow", steps.grow_tile)
+        self.together("joined", merge.join_seams)
+        self.step("describe", steps.describe_tile)
+        self.together("table", merge.gather_table)
+        self.step("rate", steps.rate_tile)
+        return self.plan.scratch.load("table")
+
+    def step(self, name: str, work: Callable[[Plan, Tile], None]) -> None:
+        """On every tile."""
+        self.clock.begin(_TOLD[name])
+        left = [tile for tile in self.plan.tiles if not self.plan.scratch.has(_LEAVES[name], tile)]
+        self.progress.begin(name, left)
+        spent = self.run(partial(timed, work, self.plan), left, self.progress.done)
+        self.clock.begin(None)
+        self.clock.cpu[_TOLD[name]] = spent
+
+    def together(self, leaves: str, work: Callable[[Plan], None]) -> None:
+        """On all of them, by this process."""
+        self.clock.begin("seams")
+        if not self.plan.scratch.has(leaves):
+            work(self.plan)
+
+
+_TOLD = {
+    "thin": "thinning",
+    "grow": "segments",
+    "describe": "features",
+    "rate": "forest",
+    "place": "labels of points",
+}
+_LEAVES = {"thin": "kept", "grow": "grown", "describe": "described", "rate": "rated", "place": "placed"}
+
+
+def timed(work: Callable[[Plan, Tile], None], plan: Plan, tile: Tile) -> float:
+    """Do it; CPU seconds that it took."""
+    start = time.process_time()
+    work(plan, tile)
+    return time.process_time() - start
+
+
+class _Progress:
+    """Says which tile of which step was done, and how long the rest will take, by the points that are left."""
+
+    def __init__(self, plan: Plan, say: Say) -> None:
+        size = plan.record.itemsize
+        self._points = {t: (plan.scratch.root / raw_name(t)).stat().st_size / size for t in plan.tiles}
+        self._say, self._start, self._done, self._skipped = say, time.monotonic(), 0.0, 0.0
+        self._step, self._n, self._count, self._each = "", 0, 0, 0.0
+
+    def begin(self, step: str, left: Sequence[Tile]) -> None:
+        """A step, on the tiles where it is not done."""
+        whole = sum(self._points.values())
+        mine = sum(self._points[t] for t in left)
+        self._skipped += _SHARES[step] * (whole - mine) / whole
+        self._step, self._n, self._count = step, len(left), 0
+        self._each = _SHARES[step] * mine / whole / max(1, len(left))
+
+    def done(self) -> None:
+        """One more tile."""
+        self._count += 1
+        self._done += self._each
+        rest = max(0.0, 1.0 - self._done - self._skipped)
+        seconds = (time.monotonic() - self._start) * rest / max(self._done, 1e-9)
+        self._say(f"{_TOLD[self._step]}, tile {self._count} of {self._n}; about {spelled(seconds)} left ...")
+
+
+def spelled(seconds: float) -> str:
+    """As people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,77 @@
+"""What a scan needs before it is begun: tiles, memory, room on disk, time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut.scenes.tiles.grid import TileGrid
+from gapcut.scenes.tiles.survey import Survey
+
+POINTS_A_TILE = 1_000_000
+_BASE_MB = 220.0
+_BYTES_A_TILE_POINT, _BYTES_A_POINT, _SCRATCH_A_POINT = 700.0, 30.0, 100.0
+_SECONDS_A_POINT = 12e-6
+_MEBI = 2.0**20
+
+
+@dataclass(frozen=True)
+class Needs:
+    """``points`` in ``tiles`` of ``size`` metres, the largest of ``most`` points with its halo; ``memory_mb`` of all
+    processes together; ``disk_mb`` of the scratch folder; CPU ``seconds``: estimates, from scans that were measured."""
+
+    points: int
+    tiles: int
+    size: float
+    most: int
+    memory_mb: float
+    disk_mb: float
+    seconds: float
+
+    @classmethod
+    def of(cls, seen: Survey, grid: TileGrid, halo: float, jobs: int) -> Needs:
+        """Of a file that was read once."""
+        places = np.asarray(list(seen.squares), dtype=np.int64)
+        counts = np.asarray(list(seen.squares.values()), dtype=np.int64)
+        middles = (places + 0.5) * seen.cell - seen.shift[:2]
+        tiles, owner = np.unique(np.floor(middles / grid.size).astype(np.int64), axis=0, return_inverse=True)
+        reach = halo / grid.size
+        largest = 0
+        for i, j in tiles[np.argsort(-np.bincount(owner.ravel(), counts))[:9]].tolist():
+            at = middles / grid.size
+            near = (at > np.array([i, j]) - reach) & (at < np.array([i, j]) + 1 + reach)
+            largest = max(largest, int(counts[near.all(axis=1)].sum()))
+        overlap = (1.0 + 2.0 * reach) ** 2
+        memory = jobs * (_BASE_MB + largest * _BYTES_A_TILE_POINT / _MEBI)
+        return cls(
+            points=seen.n_points,
+            tiles=len(tiles),
+            size=grid.size,
+            most=largest,
+            memory_mb=memory + _BASE_MB + seen.n_points * _BYTES_A_POINT / _MEBI,
+            disk_mb=seen.n_points * _SCRATCH_A_POINT / _MEBI,
+            seconds=seen.n_points * _SECONDS_A_POINT * (1.0 + 0.6 * (overlap - 1.0)),
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """JSON-able."""
+        return asdict(self)
+
+
+def tile_size(seen: Survey) -> float:
+    """Metres of a tile that would hold a million points, at the mean density where there are any."""
+    area = len(seen.squares) * seen.cell**2
+    return math.sqrt(POINTS_A_TILE * area / seen.n_points)
+
+
+def free_bytes() -> float:
+    """Memory that other programs leave, infinite where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return float("inf")

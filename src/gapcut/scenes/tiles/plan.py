@@ -1,0 +1,169 @@
+"""What the steps on a tile have in common, and the scratch folder that holds what they found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapcut.files import write_atomically
+from gapcut.scenes.labelling.scene import IntensityRange
+from gapcut.scenes.labelling.settings import SceneSettings
+from gapcut.scenes.tiles.grid import Tile, TileGrid
+from gapcut.typing import AnyArray, BoolArray, FloatArray, Int32Array
+
+_STATE = "state.json"
+
+
+@dataclass(frozen=True)
+class TileOptions:
+    """``tile`` metres of a tile's edge (None: such that one holds a million points), ``halo`` metres around it (None:
+    170 voxels), ``jobs`` processes."""
+
+    tile: float | None = None
+    halo: float | None = None
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value in (("tile", self.tile), ("halo", self.halo)):
+            if value is not None and not (0 < value < float("inf")):
+                raise ValueError(f"{name}={value} must be a positive number of metres")
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A folder of arrays, each whole or not there: by step and tile, or of the whole scan."""
+
+    root: Path
+
+    def open(self, key: dict[str, Any]) -> bool:
+        """Make the folder, or keep what a run of the same ``key`` left in it (True). Raises ValueError for a folder
+        that holds anything else."""
+        state = self.root / _STATE
+        if self.root.exists() and not state.is_file() and any(self.root.iterdir()):
+            raise ValueError(f"{self.root} exists and is no scratch folder of gapcut: remove or rename it")
+        text = json.dumps(key, sort_keys=True)
+        if state.is_file() and state.read_text(encoding="utf-8") == text:
+            return True
+        self.remove()
+        self.root.mkdir()
+        state.write_text(text, encoding="utf-8")
+        return False
+
+    def remove(self) -> None:
+        """With all that is in it."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def place(self, step: str, tile: Tile | None = None) -> Path:
+        """Of a file."""
+        return self.root / (f"{step}.npz" if tile is None else f"{step}_{tile[0]}_{tile[1]}.npz")
+
+    def has(self, step: str, tile: Tile | None = None) -> bool:
+        """Whether a step is done."""
+        return self.place(step, tile).is_file()
+
+    def save(self, step: str, tile: Tile | None = None, /, **arrays: AnyArray) -> None:
+        """The arrays of a step, which is done then."""
+        write_atomically(self.place(step, tile), lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+
+    def load(self, step: str, tile: Tile | None = None) -> dict[str, AnyArray]:
+        """What was saved."""
+        with np.load(self.place(step, tile)) as stored:
+            return dict(stored)
+
+    def column(self, name: str, dtype: Any = None, length: int | None = None) -> AnyArray:
+        """An array in a file, mapped: made with ``dtype`` and ``length``, else as it is, to read and write."""
+        path = self.root / f"{name}.npy"
+        if length is None:
+            return np.asarray(np.lib.format.open_memmap(path, mode="r+"))
+        return np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``scratch``; ``model`` file; ``settings`` of the model, every length set; ``channels``, scaled by
+    ``intensities``; ``grid`` in coordinates less ``shift``; ``halo`` in metres; the ``tiles`` that hold points;
+    ``n_rows`` points that are worked with, the first ``n_own`` of them to be labelled."""
+
+    scratch: Scratch
+    model: Path
+    settings: SceneSettings
+    channels: tuple[str, ...]
+    intensities: IntensityRange | None
+    shift: tuple[float, float, float]
+    grid: TileGrid
+    halo: float
+    tiles: tuple[Tile, ...]
+    n_rows: int
+    n_own: int
+
+    @property
+    def record(self) -> np.dtype[Any]:
+        """Of a point in a tile's file."""
+        own = [("xyz", "<f8", (3,)), ("row", "<i8"), ("channels", "<f4", (self.n_channels,))]
+        return np.dtype(own)
+
+    @property
+    def n_channels(self) -> int:
+        return sum({"intensity": 1, "colour": 3}[name] for name in self.channels)
+
+    def points(self, tile: Tile) -> AnyArray:
+        """The points of a tile as they were read, by row."""
+        return np.fromfile(self.scratch.root / raw_name(tile), dtype=self.record)
+
+    def view(self, tile: Tile, halo: float | None = None) -> View:
+        """The kept points of a tile and of its halo, by number."""
+        reach = self.halo if halo is None else halo
+        number_of = self.scratch.column("number")
+        parts = []
+        for other in self.grid.around(tile, reach, self.tiles):
+            kept = self.scratch.load("kept", other)
+            margin = self.grid.margin(tile, kept["xyz"], reach)
+            near = np.flatnonzero(margin >= 0)
+            own = np.full(len(near), other == tile)
+            found = (
+                number_of[kept["row"][near]],
+                kept["xyz"][near],
+                kept["channels"][near],
+                own,
+                margin[near],
+            )
+            height = (
+                self.scratch.load("heights", other)["height"][near] if self.scratch.has("ground") else None
+            )
+            parts.append((*found, np.zeros(len(near)) if height is None else height))
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.argsort(columns[0])
+        return View(*(np.ascontiguousarray(column[order]) for column in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """M kept points that a tile sees: ``number`` (M,) among all that are kept, ascending; ``xyz`` (M, 3) local;
+    ``channels`` (M, C) in [0, 1]; ``own`` (M,) whether a point is of the tile itself; ``margin`` (M,) metres to where
+    the view ends; ``height`` (M,) above ground."""
+
+    number: Int32Array
+    xyz: FloatArray
+    channels: FloatArray
+    own: BoolArray
+    margin: FloatArray
+    height: FloatArray
+
+
+def raw_name(tile: Tile) -> str:
+    """Of the file of a tile's points."""
+    return f"points_{tile[0]}_{tile[1]}.bin"
+
+
+def known_key(model: Path, scans: Sequence[Path], said: dict[str, Any]) -> dict[str, Any]:
+    """What a scratch folder is for: the model's bytes, the scans' sizes and times of change, and all that is said."""
+    import hashlib
+
+    files = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in scans]
+    return {"model": hashlib.sha256(model.read_bytes()).hexdigest(), "scans": files, **said}

@@ -1,0 +1,159 @@
+"""A first reading of a file: what of its labelling depends on all of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from gapcut.scenes.clouds import ClassMap, CloudFileError, PointCloud
+from gapcut.scenes.clouds.files import Invalid, blamed, read_parts
+from gapcut.scenes.clouds.names import COLOURS, meanings
+from gapcut.scenes.clouds.table import Table, from_table, whole_colours
+from gapcut.scenes.labelling.model import TRUTH
+from gapcut.scenes.labelling.scene import IntensityRange
+from gapcut.typing import AnyArray, FloatArray, IntArray
+
+_SMALL_COLOUR = 255
+
+
+@dataclass(frozen=True)
+class ScanFile:
+    """A point cloud file and how to read it."""
+
+    path: Path
+    invalid: Invalid = "error"
+    columns: Sequence[str] | None = None
+    classes: ClassMap | None = None
+
+    def parts(self, top_colour: int | None = None) -> Iterator[PointCloud]:
+        """The cloud in parts, in order. ``top_colour``: the largest of all, where more than 255 means 16 bits."""
+        for table in read_parts(self.path, self.columns):
+            yield self.cloud(_eight_bits(table, top_colour))
+
+    def tables(self) -> Iterator[Table]:
+        """The columns, in the same parts."""
+        yield from read_parts(self.path, self.columns)
+
+    def cloud(self, table: Table) -> PointCloud:
+        """Of a part."""
+        with blamed(self.path):
+            return from_table(table, self.path.stem, self.invalid)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What all points of a file have in common: their number; ``low`` and ``high`` (3,); ``intensities`` (None: none,
+    or all are 0); ``top_colour``, the largest value (None: no colours, or all are 0); the distinct labels that become
+    ``truth`` (None: nothing does), with ``names``; ``original``: whether a file of classes made them of others; points
+    by square of ``cell`` metres."""
+
+    n_points: int
+    low: FloatArray
+    high: FloatArray
+    intensities: IntensityRange | None
+    top_colour: int | None
+    truth: IntArray | None
+    names: Mapping[int, str]
+    original: bool
+    squares: Mapping[tuple[int, int], int]
+    cell: float
+
+    @property
+    def shift(self) -> FloatArray:
+        """(3,) as :attr:`gapcut.scenes.clouds.PointCloud.shift` of all points."""
+        return PointCloud(np.stack([self.low, self.high])).shift
+
+    def check(self, scan: ScanFile, channels: Sequence[str]) -> None:
+        """Raises ValueError naming a channel that is missing."""
+        have = {"intensity": self.intensities is not None, "colour": self.top_colour is not None}
+        for channel in channels:
+            if not have[channel]:
+                raise ValueError(f"{scan.path.stem} has no {channel}, but the model was trained with it")
+
+
+def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
+    """Read a file once; ``cell`` metres of the squares that points are counted in; ``measured``: whether intensities
+    are."""
+    n, low, high = 0, np.full(3, np.inf), np.full(3, -np.inf)
+    values, counts = np.empty(0), np.empty(0, dtype=np.int64)
+    top: int | None = None
+    truth, names, original = None, dict[int, str](), False
+    places: dict[tuple[int, int], int] = {}
+    for table in scan.tables():
+        top = max((t for t in (top, _top_colour(table)) if t is not None), default=None)
+        cloud = scan.cloud(table)
+        n += cloud.n_points
+        low, high = np.minimum(low, cloud.xyz.min(axis=0)), np.maximum(high, cloud.xyz.max(axis=0))
+        if measured and cloud.intensity is not None:
+            values, counts = _counted(values, counts, cloud.intensity)
+        before = labels_before(cloud, scan.classes)
+        if before.labels is not None or TRUTH in cloud.added:
+            found = np.empty(0, dtype=np.int64) if before.labels is None else before.labels
+            truth = np.union1d(found, np.empty(0, dtype=np.int64) if truth is None else truth)
+        original |= scan.classes is not None and "label" not in cloud.added and cloud.labels is not None
+        names |= dict(before.label_names)
+        at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
+        for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
+            places[i, j] = places.get((i, j), 0) + count
+    if not n:
+        raise CloudFileError(scan.path, "holds no points")
+    known = bool(values[np.isfinite(values)].any()) if scan.path.suffix.lower() in (".las", ".laz") else True
+    return Survey(
+        n_points=n,
+        low=low,
+        high=high,
+        intensities=IntensityRange.of(values, counts) if known else None,
+        top_colour=top,
+        truth=truth,
+        names=names,
+        original=original,
+        squares=places,
+        cell=cell,
+    )
+
+
+def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The different rows of (N, 2) whole numbers, ascending, and (N,) which of them each row is."""
+    low = pairs.min(axis=0)
+    width = int(pairs[:, 1].max() - low[1]) + 1
+    keys, of = np.unique((pairs[:, 0] - low[0]) * width + pairs[:, 1] - low[1], return_inverse=True)
+    return np.column_stack([keys // width, keys % width]) + low, of
+
+
+def labels_before(cloud: PointCloud, classes: ClassMap | None) -> PointCloud:
+    """The cloud with the labels that are its truth: none that we gave it, but what was ``truth`` then."""
+    if "label" not in cloud.added:
+        return cloud if classes is None else classes.ours(cloud)
+    return cloud.replace(labels=cloud.extra[TRUTH] if TRUTH in cloud.added else None)
+
+
+def _counted(values: FloatArray, counts: IntArray, more: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Distinct values and how often each occurs, with more of them."""
+    new, often = np.unique(more, return_counts=True)
+    both, at = np.unique(np.concatenate([values, new]), return_inverse=True)
+    return both, np.bincount(at, np.concatenate([counts, often]), len(both)).astype(np.int64)
+
+
+def _top_colour(table: Table) -> int | None:
+    chosen = meanings(table.columns, table.said.added)
+    if not all(name in chosen for name in COLOURS):
+        return None
+    top = int(_colours(table, chosen).max())
+    return None if table.las and not top else top
+
+
+def _colours(table: Table, chosen: Mapping[str, str]) -> AnyArray:
+    return whole_colours(np.stack([table.columns[chosen[name]] for name in COLOURS], axis=1))
+
+
+def _eight_bits(table: Table, top: int | None) -> Table:
+    """Colours as the cloud of all parts would have them, which knows the largest one."""
+    if top is None or top <= _SMALL_COLOUR:
+        return table
+    chosen = meanings(table.columns, table.said.added)
+    rgb = (_colours(table, chosen) >> 8).astype(np.uint8)
+    new = {chosen[name]: rgb[:, i] for i, name in enumerate(COLOURS)}
+    return replace(table, columns={**table.columns, **new})
