@@ -6,10 +6,10 @@ Every pair of a learner and an oracle trains on the same folds with the same fea
 1 %, or with the pass in which it reaches the CPU seconds of its data set (``--scale`` multiplies them), or, inside a
 pass, after thirty times as many seconds of wall clock (six with linear and integer programs, which may hang there).
 C is fixed, or with ``--search`` the most accurate of four powers of ten on three folds of the training graphs, for
-every row and fold, each fit within the same limits; ``CPU s`` then includes the search. The output folder gets
-``comparison.md`` and ``comparison.json`` with everything, and two PNG a data set (accuracy and time; confusion of the
-first row); they are renewed after each data set. One thread; start a few of them at once only on a machine with as many
-idle cores.
+every row and fold, each fit of the search within a quarter of those limits; ``CPU s`` then includes the search. The
+output folder gets ``comparison.md`` and ``comparison.json`` with everything, and two PNG a data set (accuracy and time;
+confusion of the first row); they are renewed after each data set. One thread; start a few of them at once only on a
+machine with as many idle cores.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ GAP = 0.01
 WALL, PROGRAM_WALL = 30.0, 6.0
 """Wall-clock limit of a fit as a multiple of its CPU limit, and that of linear and integer programs: only what hangs
 inside one pass should meet it, on a busy machine too."""
-SEARCHED, INNER = (0.1, 1.0, 10.0, 100.0), 3
-"""Values of C that a search tries, and folds of the training graphs that it tries them on."""
+SEARCHED, INNER, SHARE = (0.1, 1.0, 10.0, 100.0), 3, 0.25
+"""Values of C that a search tries, folds of the training graphs that it tries them on, and the share of a fit's limits
+that each of these fits has."""
 GRAPH_LIMIT = 5.0
 """Seconds per graph at test time."""
 
@@ -125,22 +126,25 @@ def run(study: Study, chosen: Chosen | None) -> tuple[Comparison, list[tuple[str
 def fitter(study: Study, chosen: Chosen | None) -> Any:
     """Fits a contender within the study's CPU seconds; ``chosen``: at the best C of folds of its training graphs."""
 
-    def fit_at(C: float, contender: Contender, graphs: GraphSet) -> Machine:
+    def fit_at(C: float, contender: Contender, graphs: GraphSet, share: float = 1.0) -> Machine:
+        limit = share * study.limit
         settings = {
             "C": C,
             "gap": GAP,
             "learner": contender.learner,
             "oracle": contender.oracle,
             "nonnegative": contender.nonnegative,
-            "time_limit": study.limit * (PROGRAM_WALL if contender.oracle in ("ilp", "lp") else WALL),
-            "callback": cpu_limit(study.limit),
+            "time_limit": limit * (PROGRAM_WALL if contender.oracle in ("ilp", "lp") else WALL),
+            "callback": cpu_limit(limit),
             **study.options,
             **study.noted.get(contender.note, {}),
         }
         return Machine(**settings).fit(graphs)
 
     def held_out(C: float, contender: Contender, graphs: GraphSet) -> float:
-        found = compare(graphs, random_folds(graphs, INNER), [contender], lambda c, g, _: fit_at(C, c, g))
+        found = compare(
+            graphs, random_folds(graphs, INNER), [contender], lambda c, g, _: fit_at(C, c, g, SHARE)
+        )
         return found.rows[0].pooled.accuracy
 
     def fit(contender: Contender, graphs: GraphSet, task: str) -> Machine:
@@ -165,7 +169,10 @@ def confusion(study: Study, row: Row) -> Any:
 def conditions(study: Study, chosen: Chosen) -> str:
     """Graphs, folds, C and limits in one sentence."""
     tried = ", ".join(f"{C:g}" for C in SEARCHED)
-    search = f"C of each row and fold is the best of {tried} on {INNER} folds of its training graphs"
+    within = f"fits of {SHARE * study.limit:g} CPU seconds"
+    search = (
+        f"C of each row and fold is the best of {tried} on {INNER} folds of its training graphs, {within}"
+    )
     return study.describe(search if chosen else "")
 
 

@@ -5,7 +5,9 @@
 ``doubling``: planted graphs of 15,625 edges and up (to ten million arcs of label pairs), time of an iteration, of
 the slack bound, of an exact cut (started evenly, and from the arc multipliers) and of a repair, and their ratio to half
 the size. ``large``: one graph of
-100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to 1 %. ``many``: 1,000 graphs of 500 nodes.
+100,000 nodes, 1,000,000 edges, 13 classes, 8 edge features, trained to 1 %. ``many``: 1,000 graphs of 500 nodes. Both
+learn the relaxed binary problem, or with ``--oracle lp`` one label a node (weights >= 0 in both, so that only the
+problem differs).
 ``threads``: tables and scenes with one thread and with two, one after the other. Peak memory is that of a process of
 its own; medians over ``--repeat``. A Markdown table goes to standard output.
 """
@@ -31,6 +33,7 @@ from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
 from gapcut.learners.primal_dual import Steps
 from gapcut.oracles import CutOracle
+from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, learning_problem
 
 CLASSES, EDGE_FEATURES = 13, 8
@@ -118,13 +121,15 @@ def _parts(edges: int, seed: int, repeat: int) -> tuple[float, ...]:
     return edges * relaxation.state.active_pairs, oracle.statistics(w)["arcs"], *times
 
 
-def _train(graphs: Callable[[], GraphSet], C: float, threads: int, limit: float, out: object) -> None:
+def _train(
+    graphs: Callable[[], GraphSet], kind: str, C: float, threads: int, limit: float, out: object
+) -> None:
     start = time.perf_counter()
     built = graphs()
     problem = problem_of(built, C)
     data = peak_memory_mb()
     packed, cpu = time.perf_counter(), time.process_time()
-    limits, oracle = Limits(gap=1e-2, time_limit=limit), CutOracle(problem, n_threads=threads)
+    limits, oracle = Limits(gap=1e-2, time_limit=limit), KINDS[kind].make(problem, threads)
     result = PrimalDual(n_threads=threads).run(problem, oracle, limits)
     proof = result.certificate
     end = time.perf_counter()
@@ -155,7 +160,9 @@ def trained(title: str, graphs: Callable[[], GraphSet], options: argparse.Namesp
     context = multiprocessing.get_context("spawn")
     for C in (float(c) for c in options.C.split(",")):
         receiver, sender = context.Pipe(duplex=False)
-        child = context.Process(target=_train, args=(graphs, C, options.threads, options.limit, sender))
+        child = context.Process(
+            target=_train, args=(graphs, options.oracle, C, options.threads, options.limit, sender)
+        )
         child.start()
         sender.close()
         ready, wall, cpu, gap, passes, before, peak = receiver.recv()
@@ -193,6 +200,9 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=3, help="graphs of each size that is doubled")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--C", default="1", help="trade-offs of large and many, separated by commas")
+    parser.add_argument(
+        "--oracle", choices=["cut", "lp"], default="cut", help="the problem of large and many"
+    )
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds a training run")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the data")
     options = parser.parse_args()
