@@ -146,7 +146,7 @@ def test_refusals(place, tmp_path, run):
 def test_a_node_that_dies_changes_nothing(place, tmp_path, run, cluster):
     import ray
 
-    from ray_nodes import NODE
+    from ray_nodes import NODE, started
 
     (tmp_path / "in").mkdir()
     for i, graph in enumerate(sample_graphs(200, seed=1)):
@@ -154,7 +154,7 @@ def test_a_node_that_dies_changes_nothing(place, tmp_path, run, cluster):
     (tmp_path / "in" / BROKEN).write_bytes(b"PK no more")
     data, out = tmp_path / "in", tmp_path / "out"
     assert predict(run, place, tmp_path / "alone", data=data)[0] == 1
-    node = cluster.add_node(**NODE)
+    node = started(lambda: cluster.add_node(**NODE))
 
     def end_one() -> None:
         while len(list(out.glob("*.npz"))) < 20:

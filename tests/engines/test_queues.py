@@ -73,10 +73,11 @@ def test_names_and_addresses(monkeypatch):
 
 
 @pytest.mark.cluster
-def test_ray(cluster):
+def test_ray(cluster, capsys):
     found = outcomes(open_engine("ray", address=cluster.address), Tally(killers=(2,)))
     assert [o.result for o in found] == [0, 1, None, None, None, 25, 36, 49]
     assert said(found) == {2: DIED, **FAILED}
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.cluster

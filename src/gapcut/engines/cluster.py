@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import socket
@@ -15,6 +16,8 @@ from gapcut.engines.target import target
 from gapcut.engines.work import DIED, Item, Outcome, Outcomes, Result, attempt
 from gapcut.extras import needed
 from gapcut.version import __version__
+
+_logger = logging.getLogger(__name__)
 
 _RETRIES = 3
 """Times that an item is done again because its worker died or its node was lost."""
@@ -46,6 +49,9 @@ class RayCluster:
             _try_to_reach(address)
             with _own_sigterm():
                 self._ray.init(address, log_to_driver=False, logging_level="error")
+        self._driver = self._ray._private.worker
+        self._print = self._driver.print_to_stdstream
+        self._driver.print_to_stdstream = _log
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Outcomes[Result]:
         """See :class:`gapcut.engines.work.Engine`."""
@@ -68,6 +74,7 @@ class RayCluster:
 
     def close(self) -> None:
         """Leave the cluster."""
+        self._driver.print_to_stdstream = self._print
         if self._own:
             self._ray.shutdown()
 
@@ -82,6 +89,11 @@ class RayCluster:
             return Outcome(index, None, DIED)
         except self._ray.exceptions.RayError as error:
             return Outcome(index, None, " ".join(str(error).split())[:300])
+
+
+def _log(said: dict[str, Any], *_: object) -> None:
+    """What Ray notices of lost nodes and workers; it would print that to standard output, among a command's results."""
+    _logger.info("%s", " ".join(map(str, said.get("lines", ()))))
 
 
 def _try_to_reach(address: str | None) -> None:
