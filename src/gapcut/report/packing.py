@@ -91,22 +91,10 @@ def _along_curve(steps: AnyArray) -> IntArray:
 
 
 def _layer_codes(key: str, values: IntArray, labels: IntArray) -> AnyArray:
-    if key == SEGMENTS:
-        return _segment_codes(values)
-    if key == CONFIDENCE:  # per cent as they are
-        return np.where(values >= 0, values, _NONE).astype(np.uint8)
-    return _label_codes(values, labels)
-
-
-def _label_codes(values: IntArray, labels: IntArray) -> AnyArray:
-    if not len(labels):
-        return np.full(len(values), _NONE, dtype=np.uint8)
-    return np.where(values >= 0, np.searchsorted(labels, values), _NONE).astype(np.uint8)
-
-
-def _segment_codes(values: IntArray) -> AnyArray:
-    """Codes 0..254 so that segments near each other in number rarely share one."""
-    return np.where(values >= 0, values % 255, _NONE).astype(np.uint8)
+    """Per cent as they are, segments so that those near each other in number rarely share a code, labels by place."""
+    by_place = key not in (CONFIDENCE, SEGMENTS)
+    codes = np.searchsorted(labels, values) if by_place else values % 255
+    return np.where(values >= 0, codes, _NONE).astype(np.uint8)
 
 
 def _spacing(xyz: FloatArray) -> float:
