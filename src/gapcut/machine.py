@@ -125,7 +125,8 @@ class Machine(Parameters):
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
         each C; Ctrl-C keeps the best model of the C at hand and goes on with the next.
         """
-        estimators = [self._twin(float(C)) for C in C_values]
+        params = self.get_params(deep=False)
+        estimators = [type(self)(**{**deepcopy(params), "C": float(C)}) for C in C_values]
         if not estimators:
             raise ValueError("C_values is empty: name at least one C")
         settings = [e._settings() for e in estimators]
@@ -336,10 +337,6 @@ class Machine(Parameters):
         choice, settings = self.choice_, self._settings()
         oracle = settings.oracle if choice is None else choice.oracle
         return replace(settings, checkpoint=None, C=self.C_, oracle=oracle)
-
-    def _twin(self, C: float) -> Self:
-        """The same parameters with another C, not fitted."""
-        return type(self)(**{**deepcopy(self.get_params(deep=False)), "C": C})
 
     def _adopt(self, model: FittedModel) -> Self:
         """Become fitted; the parameters of this fit are kept, since set_params may change them afterwards."""

@@ -103,7 +103,8 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
     svm = fit_to_the_end(training, options, "training")
     seconds = time.monotonic() - start
     scores = score_graphs(test, svm.predict(test), svm.classes_)
-    baseline = _node_only(training, options).score(_without_edges(test))
+    alone = fit_to_the_end(_without_edges(training), options, "training without edges")
+    baseline = alone.score(_without_edges(test))
     svm.set_params(n_jobs=1)
     files = write_result(out, lambda folder: _write(svm, scores, folder))
     document = {
@@ -118,11 +119,6 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
 
 def _without_edges(graphs: GraphSet) -> GraphSet:
     return GraphSet(g.replace(edges=None, edge_features=None) for g in graphs)
-
-
-def _node_only(graphs: GraphSet, options: LearningOptions) -> Machine:
-    """The same learner on the node features alone."""
-    return fit_to_the_end(_without_edges(graphs), options, "training without edges")
 
 
 def _write(svm: Machine, scores: Scores, out: Path) -> list[str]:

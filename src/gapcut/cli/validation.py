@@ -64,7 +64,10 @@ def cv(
     parts = test_folds(graphs, folds, fold_array, options.random_state)
     values = [options.C] if path is None else _path_values(path)
     rows = [row for name, test in parts for row in _run_fold(graphs, name, test, options, values)]
-    summary = [_summary(C, [row for row in rows if row["asked"] == C]) for C in values]
+    summary: list[dict[str, Any]] = [
+        {"C": C, **{name: _spread([row[name] for row in rows if row["asked"] == C]) for name in _SCORES}}
+        for C in values
+    ]
     best = max(summary, key=lambda entry: entry["accuracy"]["mean"])
     document = {"graphs": len(graphs), "folds": rows, "path": summary, **best}
     emit(document, as_json, lambda console: _show(console, document))
@@ -125,10 +128,6 @@ def _run_fold(
             }
         )
     return rows
-
-
-def _summary(C: Asked, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"C": C, **{name: _spread([row[name] for row in rows]) for name in _SCORES}}
 
 
 def _number(C: Asked) -> str:

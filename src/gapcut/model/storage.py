@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType, UnionType
@@ -49,7 +49,7 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
         "gapcut": __version__,
         "params": kept,
         "classes": _class_list(model.coder.classes),
-        "dtype": _dtype_name(model.coder.classes),
+        "dtype": "object" if model.coder.classes.dtype == object else model.coder.classes.dtype.str,
         "message": model.message,
         "certificate": _certificate_fields(model.certificate),
         "history": [[_finite(v) for v in _fields(record).values()] for record in model.history],
@@ -182,10 +182,6 @@ def _class_list(classes: AnyArray) -> list[Any]:
     return values
 
 
-def _dtype_name(classes: AnyArray) -> str:
-    return "object" if classes.dtype == object else classes.dtype.str
-
-
 def _read_classes(values: list[Any], dtype: str) -> LabelCoder:
     for value in values:
         if type(value) not in _SCALARS:
@@ -283,18 +279,18 @@ def _is_number(value: Any) -> bool:
 
 def _is_plain(value: Any) -> bool:
     try:
-        return _each(value, lambda leaf: leaf is None or type(leaf) in _SCALARS)
+        return _all_plain(value)
     except RecursionError:
         return False
 
 
-def _each(value: Any, test: Callable[[Any], bool]) -> bool:
+def _all_plain(value: Any) -> bool:
     value = _unwrapped(value)
     if isinstance(value, list | tuple | range):
-        return all(_each(v, test) for v in value)
+        return all(map(_all_plain, value))
     if isinstance(value, Mapping):
-        return all(_each(k, test) and _each(v, test) for k, v in value.items())
-    return test(value)
+        return all(_all_plain(k) and _all_plain(v) for k, v in value.items())
+    return value is None or type(value) in _SCALARS
 
 
 def _plain(value: Any) -> Any:

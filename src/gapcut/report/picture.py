@@ -125,7 +125,8 @@ def paint_points(
     inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
     flat = row[inside] * width + column[inside]
     near, owner = _nearest(flat, depth[inside], width * height)
-    radius = _radius(near, flat) if radius is None else radius
+    if radius is None:
+        radius = 1 if len(flat) > 3 * np.count_nonzero(np.isfinite(near)) else 2
     near, owner = _grown(near.reshape(height, width), owner.reshape(height, width), radius)
     picture = np.full((height, width, 3), 255.0)
     seen = owner >= 0
@@ -154,12 +155,6 @@ def _nearest(flat: IntArray, depth: FloatArray, size: int) -> tuple[FloatArray, 
     depths[pixel] = depth[order][first]
     owners[pixel] = order[first]
     return depths, owners
-
-
-def _radius(depth: FloatArray, flat: IntArray) -> int:
-    """Pixels that a point is drawn larger: so that points in a plane close up."""
-    filled = np.count_nonzero(np.isfinite(depth))
-    return 1 if len(flat) > 3 * filled else 2
 
 
 def _grown(depth: FloatArray, owner: IntArray, radius: int) -> tuple[FloatArray, IntArray]:

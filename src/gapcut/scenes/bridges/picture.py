@@ -67,7 +67,8 @@ class Camera:
         for _ in range(4):  # what is seen is moved to the middle of the image
             seen = vertices - middle
             x, y = seen @ right, seen @ above
-            distance = _distance(x, y / aspect, seen @ back, half)
+            need = np.maximum(np.abs(x), np.abs(y / aspect)) / half + seen @ back
+            distance = float(np.percentile(need, 99.9) * 1.03)
             scale = distance - seen @ back
             across, along = x / scale, y / scale
             middle = middle + distance * (np.ptp(across) / 2 + across.min()) * right
@@ -92,11 +93,6 @@ class Camera:
         return np.column_stack(
             [width / 2 + seen @ self.right * unit_, height / 2 - seen @ self.above * unit_]
         ), depth
-
-
-def _distance(x: FloatArray, y: FloatArray, towards: FloatArray, half: float) -> float:
-    need = np.maximum(np.abs(x), np.abs(y)) / half + towards
-    return float(np.percentile(need, 99.9) * 1.03)
 
 
 def _ground(terrain: Mesh, depth: float = 2.0) -> Mesh:

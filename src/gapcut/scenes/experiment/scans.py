@@ -24,6 +24,7 @@ from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
 _OF_GRAPHS = ("nodes", "edges")  # settings that descriptions do not depend on
+_bridge = lru_cache(maxsize=25)(numbered_bridge)
 _SCANS, _DESCRIPTIONS = 2, 8  # a new number where code gives other results: old files are left alone
 
 
@@ -45,11 +46,6 @@ class BridgeScan:
     def labels(self) -> IntArray:
         """(S,) index in ``CLASSES`` of each part."""
         return np.asarray(self.scan.label_counts(len(CLASSES)).argmax(axis=1))
-
-
-@lru_cache(maxsize=25)
-def _bridge(number: int, seed: int) -> Bridge:
-    return numbered_bridge(number, seed)
 
 
 def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
