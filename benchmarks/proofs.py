@@ -1,6 +1,6 @@
 """Proofs of claims: what they cost, how large they are, what 16 bits lose.
 
-    python benchmarks/proofs.py [--data tables,planted] [--C 0.1,1,10] [--oracle cut,lp] [--planted-nodes 60]
+    python benchmarks/proofs.py [--data tables/cut,tables/lp,planted/cut] [--C 0.1,1,10] [--planted-nodes 60]
 
 CPU seconds of all threads, medians of five (of training where it is short): training to 1 %; one pass at the model's
 weights (cuts; message passing from the multipliers); making the proof and writing it and its graphs. `part`: this less
@@ -47,19 +47,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared = os.environ.get("GAPCUT_SHARED", Path(__file__).resolve().parents[2] / "shared")
-    parser.add_argument("--data", default="tables,planted")
+    parser.add_argument("--data", default="tables/cut,tables/lp,planted/cut", help="data and oracles")
     parser.add_argument("--C", default="0.1,1,10")
-    parser.add_argument("--oracle", default="cut,lp")
     parser.add_argument("--planted-nodes", type=int, default=60)
     parser.add_argument("--shared", type=Path, default=Path(shared))
     given = parser.parse_args()
     print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}", flush=True)
-    for data in given.data.split(","):
+    for data, oracle in (each.split("/") for each in given.data.split(",")):
         graphs = load(data, given.shared, given.planted_nodes)
-        for oracle in given.oracle.split(","):
-            for C in map(float, given.C.split(",")):
-                cells = row(graphs, oracle, C)
-                print(f"| {data} | {' | '.join(cells)} |", flush=True)
+        for C in map(float, given.C.split(",")):
+            cells = row(graphs, oracle, C)
+            print(f"| {data} | {' | '.join(cells)} |", flush=True)
 
 
 def load(data: str, shared: Path, nodes: int) -> GraphSet:
