@@ -9,9 +9,11 @@ r_u = rho a_u / (2 sum of a over the graph), 0 if that is 0/0; a_u = (weight of 
     relaxed binary:      all z_uk in {0, 1} and m_ekl = z_uk z_vl;
     LP-relaxed one-hot:  all z >= 0 with sum_k z_uk = 1, all m >= 0 with sum_l m_ekl = z_uk and sum_k m_ekl = z_vl.
 SHOWN: lower <= min P <= P(weights of the proof) <= upper, for graphs, true labels and node weights (1 if absent) in
-GRAPHS and the kind of problem, C, rho, box, class weights and K in PROOF, each number exactly as Python reads it. All
-is in whole numbers and fractions. TAKEN FOR GRANTED: that Python and NumPy read files, compare, copy, take float64
-apart and work with whole numbers as they say they do, and that no two files have the same SHA-256.
+GRAPHS and the kind of problem, C, rho, box, class weights and K in PROOF, each number exactly as Python reads it. Edges
+may be parallel, or loops; graphs without nodes count. What else PROOF holds is not looked at; --raw is a comparison by
+compare_raw.py beside this file, and no part of what is shown. All is in whole numbers and fractions.
+TAKEN FOR GRANTED: that Python and NumPy read files, compare, copy, take float64 apart and work with whole numbers as
+they say they do, and that no two files have the same SHA-256.
 """
 
 import hashlib
@@ -114,7 +116,7 @@ class Problem:  # what both files say, checked for all that the rest of this pro
 
 
 def upper_end(p, proof):
-    """P(w) = 1/2 |w|^2 + C/n sum_i s_i(w) with a bound of every s_i. With y in {0, 1} and z in [0, 1],
+    """P(w) = 1/2 |w|^2 + C/n sum_i s_i(w), C >= 0, with a bound of every s_i. With y in {0, 1} and z in [0, 1],
     |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
         s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
     K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
@@ -160,7 +162,7 @@ def upper_end(p, proof):
 
 
 def lower_end(p, proof):
-    """For any point (z, m) of every graph and every w, since s_i is a maximum,
+    """For any point (z, m) of every graph and every w, since s_i is a maximum and C >= 0,
         P(w) >= 1/2 |w|^2 + C/n sum_i L_i(z) - w . h,    h = C/n sum_i (F_i(y) - F_i(z, m)).
     Its least value over the box is found coordinate by coordinate: 1/2 w^2 - w h is least where w is nearest to h. The
     point may be an average of members of Z_i: L_i (for z in [0, 1]) and F are linear, so the bound averages theirs."""

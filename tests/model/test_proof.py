@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from gapcut import CliqueSet, Graph, GraphSet
+from gapcut.datasets import make_planted
 from gapcut.machine import Machine
 from sample_graphs import sample_graphs
 from tiny_proofs import CHECKER, files, graph_file, load_checker
@@ -86,3 +87,9 @@ def test_a_run_that_proved_nothing_has_a_proof_of_just_that():
     lower, upper = checker.verify(own, ready)
     assert lower == 0
     assert upper >= proof.lower
+
+
+def test_a_number_of_a_small_proof_takes_three_bytes_at_most():
+    arrays = Machine(C=0.1, oracle="cut").fit_proven(make_planted(20)).arrays
+    numbers = arrays["labels"].size + arrays["shares"].size
+    assert sum(array.nbytes for array in arrays.values()) <= 3 * numbers
