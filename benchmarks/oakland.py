@@ -280,7 +280,8 @@ def report(trained: TrainedScenes, test: list[PointCloud], folder: Path, jobs: i
     from gapcut.report.run import RunScene, write_report
 
     model = trained.model
-    scenes = [RunScene(model.label(c, jobs).on(c, model.names)) for c in test]
+    found = [(cloud, model.label(cloud, jobs)) for cloud in test]
+    scenes = [RunScene(labelled.on(c, model.names), reasons=labelled.reasons) for c, labelled in found]
     write_report(folder, "Oakland, part 3", scenes, model.learner, model.class_names)
 
 

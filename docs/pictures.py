@@ -92,7 +92,7 @@ def of_the_readme():
     handles = [Patch(color=COLOURS[name], label=name) for name in COLOURS]
     handles.append(Patch(facecolor="white", edgecolor=WRONG, linewidth=1.8, label="wrong"))
     place = {"loc": "lower left", "bbox_to_anchor": (0.005, 0.0)}
-    figure.legend(handles=handles, ncol=6, frameon=False, fontsize=9.5, **place)
+    figure.legend(handles=handles, ncol=6, frameon=False, fontsize=9.5, columnspacing=1.4, **place)
     figure.savefig(IMAGES / "bridge.png", dpi=150)
 
 
@@ -226,8 +226,7 @@ def screenshot(page, path, scene, layer, label, phone):
         label,
     )
     if phone:
-        page.locator("#score").scroll_into_view_if_needed()
-        page.evaluate("window.scrollTo(0, document.getElementById('score').offsetTop)")
+        page.evaluate("scrollTo(0, document.querySelector('.stage').getBoundingClientRect().top - 64)")
     page.wait_for_timeout(500)
     taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     height = round(taken.height * SHRUNK / taken.width)

@@ -56,7 +56,7 @@ function reasonsOf(scene, segment) {
     neighbours: some(neighbours, (k) => {
       const other = number(after + relations + k * bytes, bytes) - 1;
       return { segment: other, code: scene.reasons[Math.max(other, 0)], share: energy(others + 1 + relations + k) };
-    }).filter((found) => found.segment >= 0),
+    }).filter((found) => found.segment >= 0 && found.share !== 0),
   };
 }
 
