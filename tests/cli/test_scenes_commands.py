@@ -255,3 +255,32 @@ def test_mistakes_end_in_one_clear_line(place, labelled, run, arguments, said):
     assert code == 2
     assert said in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_a_folder_in_tiles_tells_a_broken_scan_at_the_end(place, tmp_path, capsys):
+    from gapcut.cli import main
+
+    (tmp_path / "scans").mkdir()
+    whole = (place / "new.laz").read_bytes()
+    for name, content in (("a.laz", whole), ("b.laz", whole[: len(whole) // 2]), ("c.laz", whole)):
+        (tmp_path / "scans" / name).write_bytes(content)
+    options = ["--tile", "9", "--halo", "8", "--jobs", "1", "--json"]
+    arguments = ["label", tmp_path / "scans", "--model", place / "m.gapcut", "--out", tmp_path / "out"]
+    assert main([*(str(a) for a in arguments), *options]) == 2
+    said = capsys.readouterr()
+    assert "1 of 3 scans could not be labelled" in said.err
+    assert re.search(r"a\.laz: [\d,]+ points in \d+ tiles of 9 m", said.err)
+    assert sorted(p.name for p in (tmp_path / "out").glob("*.laz*")) == [
+        *("a.laz", "a.laz.run.json", "c.laz", "c.laz.run.json")
+    ]
+    summary = json.loads((tmp_path / "out" / "c.laz.run.json").read_text())
+    assert summary["tiles"]["tiles"] > 3
+    assert sum(summary["labels"].values()) == summary["points"] == summary["tiles"]["points"]
+
+
+def test_a_table_of_segments_and_tiles_are_not_for_one_run(place, tmp_path, capsys):
+    from gapcut.cli import main
+
+    arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--out", tmp_path / "o.laz"]
+    assert main([*(str(a) for a in arguments), "--tile", "9", "--segments"]) != 0
+    assert "leave out --segments" in capsys.readouterr().err

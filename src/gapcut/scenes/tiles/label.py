@@ -68,7 +68,7 @@ def label_tiled(
 
     Regions, features and the energy are those of the whole scan, put together from tiles that see ``options.halo``
     metres around them: labels differ where a neighbourhood reaches farther, or where the order of points at one
-    distance decides. Memory is that of a tile in each process, about 10 bytes a point and 1 kilobyte a segment; LAS and
+    distance decides. Memory is that of a tile in each process, some 30 bytes a point and 1 kilobyte a segment; LAS and
     LAZ are read in parts, other formats whole. What is found is kept in the folder ``<target>.tiles`` until the
     end: a run that was killed goes on where it was. ``announce`` hears what is needed before the work. ``model`` is a
     file. Raises ValueError, OSError: a model of given segments, a channel that is missing, files that are damaged.
@@ -88,18 +88,9 @@ def label_tiled(
     if announce is not None:
         announce(needs)
     scratch = Scratch(Path(f"{target}.tiles"))
-    scratch.open(
-        known_key(
-            Path(model),
-            [scan.path],
-            {
-                "gapcut": __version__,
-                "tile": grid.size,
-                "halo": halo,
-                "classes": None if scan.classes is None else scan.classes.numbers,
-            },
-        )
-    )
+    said = {"gapcut": __version__, "tile": grid.size, "halo": halo, "invalid": scan.invalid}
+    said |= {"columns": scan.columns, "classes": None if scan.classes is None else scan.classes.numbers}
+    scratch.open(known_key(Path(model), [scan.path], said))
     plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell))

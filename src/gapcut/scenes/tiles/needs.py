@@ -13,9 +13,9 @@ from gapcut.scenes.tiles.grid import TileGrid
 from gapcut.scenes.tiles.survey import Survey
 
 POINTS_A_TILE = 1_000_000
-_BASE_MB = 220.0
-_BYTES_A_TILE_POINT, _BYTES_A_POINT, _SCRATCH_A_POINT = 700.0, 30.0, 100.0
-_SECONDS_A_POINT = 12e-6
+_BASE_MB = 150.0
+_BYTES_A_TILE_POINT, _BYTES_A_POINT, _SCRATCH_A_POINT = 300.0, 35.0, 100.0
+_SECONDS_A_POINT = 16e-6
 _MEBI = 2.0**20
 
 
