@@ -32,7 +32,13 @@ from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import ClassMap, PointCloud
-    from gapcut.scenes.labelling import LabelledScan, SceneModel, TrainedScenes
+    from gapcut.scenes.labelling import (
+        LabelledScan,
+        SceneModel,
+        SceneSettings,
+        TrainedScenes,
+        TrainingOptions,
+    )
     from gapcut.scenes.labelling.scene import Stopwatch
     from gapcut.typing import IntArray
 
@@ -47,7 +53,7 @@ def train_command(
     out: Path,
     voxel: float | None = None,
     channels: str | None = None,
-    C: Annotated[float, option("C")] = 1.0,
+    C: Annotated[float | None, option("C", more=" Default: 0.1 or 1, by folds of the scans.")] = None,
     gap: Annotated[float, option("gap")] = 1e-2,
     trees: int = 60,
     time_limit: float | None = None,
@@ -59,22 +65,20 @@ def train_command(
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Learn to label scans: forest, features and certified weights in one model file.
+    """Learn to label scans: forests, features and certified weights in one model file.
 
     :param folder: Folder of labelled scans (or one): las laz ply pcd e57 xyz npz.
     :param out: Model file to write.
     :param voxel: Metres; one point a voxel is worked with. Default: two point spacings.
     :param channels: Of intensity,colour, or none; default: those that every scan has. Scans to label need the same.
-    :param trees: Trees of the random forest.
-    :param time_limit: Seconds of learning, after the forest.
+    :param trees: Trees of each of the two forests.
+    :param time_limit: Seconds of learning, after the forests.
     :param seed: Seed of everything random.
     :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
     :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
-    from gapcut.scenes.clouds import ClassMap, read_cloud
-    from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
+    from gapcut.scenes.clouds import ClassMap
+    from gapcut.scenes.labelling import SceneSettings, TrainingOptions
 
     check_outputs({out: MODEL}, [folder, classes], force)
     class_map = None if classes is None else ClassMap.read(classes)
@@ -90,24 +94,42 @@ def train_command(
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
         files, skipped = scan_files(folder)
-        clouds = [
-            read_cloud(path, need_labels=True, invalid="drop", columns=_names_for(path, folder, columns))
-            for path in files
-        ]
-        clouds = clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
-            trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
+        names = [_names_for(path, folder, columns) for path in files]
+        trained = _train(files, names, class_map, SceneSettings(voxel=voxel), options, status)
         interrupt.saving = True
         trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, trained.model.save)
-    document = _training_document(trained, len(clouds), out, time.monotonic() - start)
+    document = _training_document(trained, len(files), out, time.monotonic() - start)
     document["skipped"] = skipped
     emit(document, as_json, lambda console: _show_training(console, trained, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     open_ = trained.model.learner.certificate_.status != "certified"
     return NOT_CERTIFIED if certified and open_ else DONE
+
+
+def _train(
+    files: list[Path],
+    columns: list[list[str] | None],
+    class_map: ClassMap | None,
+    settings: SceneSettings,
+    options: TrainingOptions,
+    say: Any,
+) -> TrainedScenes:
+    """A model learned from labelled scans in files; ``columns`` of each, where it is text."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from gapcut.scenes.clouds import read_cloud
+    from gapcut.scenes.labelling import train_scenes
+
+    clouds = [
+        read_cloud(path, need_labels=True, invalid="drop", columns=names)
+        for path, names in zip(files, columns, strict=True)
+    ]
+    clouds = clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
+        return train_scenes(clouds, settings, options, say)
 
 
 def label(
