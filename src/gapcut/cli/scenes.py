@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import App
-from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
 from gapcut.cli.options import Certified, Flag, Jobs, Json, option
@@ -26,20 +24,19 @@ from gapcut.cli.outputs import (
     write_result,
 )
 from gapcut.cli.progress import working
-from gapcut.cli.show import Cells, certificate_document, certificate_line, emit, number, percent
-from gapcut.engines import peak_memory_mb, thread_count
+from gapcut.cli.scene_documents import label_document, show_labels, show_training, training_document
+from gapcut.cli.show import emit
+from gapcut.engines import thread_count
 from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import (
-        LabelledScan,
         SceneModel,
         SceneSettings,
         TrainedScenes,
         TrainingOptions,
     )
-    from gapcut.scenes.labelling.scene import Stopwatch
     from gapcut.typing import IntArray
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
@@ -85,7 +82,7 @@ def train_command(
     start = time.monotonic()
     options = TrainingOptions(
         n_trees=trees,
-        C=C,
+        C_values=TrainingOptions.C_values if C is None else (C,),
         gap=gap,
         channels=_channels(channels),
         time_limit=time_limit,
@@ -99,9 +96,9 @@ def train_command(
         interrupt.saving = True
         trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, trained.model.save)
-    document = _training_document(trained, len(files), out, time.monotonic() - start)
+    document = training_document(trained, len(files), out, time.monotonic() - start)
     document["skipped"] = skipped
-    emit(document, as_json, lambda console: _show_training(console, trained, document))
+    emit(document, as_json, lambda console: show_training(console, trained, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     open_ = trained.model.learner.certificate_.status != "certified"
@@ -184,7 +181,7 @@ def label(
                     raise
                 failed.append({"scan": str(source), "error": str(error)})
     document = documents[0] if scan.is_file() else {"scans": documents, "failed": failed, "skipped": skipped}
-    emit(document, as_json, lambda console: _show_labels(console, documents, skipped))
+    emit(document, as_json, lambda console: show_labels(console, documents, skipped))
     if failed:
         told = "; ".join(each["error"] for each in failed)
         raise ValueError(f"{len(failed)} of {len(pairs)} scans could not be labelled: {told}")
@@ -227,7 +224,7 @@ class _Labelling:
         if self.segments:
             write_text(segments_path(target), segment_table(labelled))
         clock.begin(None)
-        document = _label_document(self.model, source, target, found, labelled, clock)
+        document = label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))
         return document
 
@@ -295,121 +292,3 @@ def _channels(text: str | None) -> tuple[str, ...] | None:
         return None
     parts = tuple(part.strip() for part in text.split(",") if part.strip())
     return () if parts == ("none",) else parts
-
-
-def _training_document(trained: TrainedScenes, n_scans: int, out: Path, seconds: float) -> dict[str, Any]:
-    model = trained.model
-    return {
-        "model": str(out),
-        "seconds": seconds,
-        "steps": trained.seconds,
-        "peak_memory_mb": peak_memory_mb(),
-        "scans": n_scans,
-        "graphs": len(trained.scans),
-        "points": sum(len(s.point_segment) for s in trained.scans),
-        "segments": sum(s.n_segments for s in trained.scans),
-        "edges": sum(g.n_edges for g in trained.graphs),
-        "classes": model.class_names,
-        "channels": list(model.channels),
-        "settings": model.settings.to_state(),
-        "certificate": certificate_document(model.learner.certificate_),
-    }
-
-
-def _show_training(console: Console, trained: TrainedScenes, document: dict[str, Any]) -> None:
-    console.print(
-        f"trained on    {document['scans']:,} scans, {document['points']:,} points, {document['segments']:,} "
-        f"segments, {document['edges']:,} edges; {', '.join(document['classes'])}"
-    )
-    _show_skipped(console, document["skipped"])
-    used = ", ".join(document["channels"]) or "places alone"
-    console.print(f"features      {used}, voxel {trained.model.settings.lengths['voxel']:.3g} m")
-    console.print(f"certificate   {certificate_line(trained.model.learner.certificate_)}")
-    console.print(Cells(["step", "seconds"], list(document["steps"].items())))
-    console.print(
-        f"model         {document['model']}, {document['seconds']:.1f} s, "
-        f"peak memory {document['peak_memory_mb']:,.0f} MB"
-    )
-
-
-def _label_document(
-    model: SceneModel,
-    source: Path,
-    target: Path,
-    found: LabelledScan,
-    labelled: PointCloud,
-    clock: Stopwatch,
-) -> dict[str, Any]:
-    from gapcut.scenes.labelling.model import agreement
-
-    def steps(own: dict[str, float], inner: dict[str, float]) -> dict[str, float]:
-        return {"reading": own["reading"], **inner, "writing": own["writing"]}
-
-    seconds = steps(clock.seconds, found.seconds)
-    values, counts = np.unique(found.labels, return_counts=True)
-    accuracy, compared = agreement(labelled, model.numbers)
-    solution = found.solution
-    return {
-        "scan": str(source),
-        "out": str(target),
-        "points": labelled.n_points,
-        "kept": found.n_kept,
-        "segments": found.n_segments,
-        "edges": found.n_edges,
-        "labels": {model.names.get(int(v), str(v)): int(c) for v, c in zip(values, counts, strict=True)},
-        "confidence": float(found.confidence.mean(dtype=np.float64)),
-        "energy": solution.energy,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "status": solution.status,
-        "accuracy": accuracy,
-        "compared": compared,
-        "strange": found.strange,
-        "strange_in_training": model.familiar.usual,
-        "unlike_training": model.familiar.unlike(found.strange),
-        "steps": seconds,
-        "cpu_steps": steps(clock.cpu, found.cpu_seconds),
-        "seconds": sum(seconds.values()),
-        "peak_memory_mb": peak_memory_mb(),
-    }
-
-
-def _show_labels(console: Console, documents: list[dict[str, Any]], skipped: list[str]) -> None:
-    for document in documents:
-        _show_label(console, document)
-    _show_skipped(console, skipped)
-
-
-def _show_skipped(console: Console, skipped: list[str]) -> None:
-    if skipped:
-        console.print(f"left out    {', '.join(skipped)}: no point clouds")
-
-
-def _show_label(console: Console, document: dict[str, Any]) -> None:
-    console.print(
-        f"labelled    {document['points']:,} points in {document['segments']:,} segments, "
-        f"{document['edges']:,} edges"
-    )
-    total = document["points"]
-    rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
-    console.print(Cells(["label", "points", "share"], rows))
-    console.print(
-        f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
-        f"mean confidence {percent(document['confidence'])}"
-    )
-    if document["accuracy"] is not None:
-        console.print(
-            f"agreement   {percent(document['accuracy'])} of {document['compared']:,} points that had a label "
-            "called like one of the model's"
-        )
-    if document["unlike_training"]:
-        console.print(
-            f"unlike      {percent(document['strange'])} of the points are unlike those of training (of a training "
-            f"scan at most {percent(document['strange_in_training'])}): its confidences may be too high"
-        )
-    steps = [[name, number(round(value, 2))] for name, value in document["steps"].items()]
-    console.print(Cells(["step", "seconds"], steps))
-    console.print(
-        f"written     {document['out']}, {document['seconds']:.1f} s, "
-        f"peak memory {document['peak_memory_mb']:,.0f} MB"
-    )

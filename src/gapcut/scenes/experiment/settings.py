@@ -39,7 +39,6 @@ LEARNING = TrainingOptions(
     least_leaf=3,
     class_balance=0.0,
     weight_power=0.0,
-    C=1.0,
     own="learned",
     oracle="cut",
     degree_scale="none",

@@ -145,11 +145,11 @@ class TrainingOptions:
     """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
     m to the power ``1 - balance`` (0: as they come, 1: all classes alike), where each weighs as the number drawn of its
     class to the power ``-tree_balance`` (1: rare classes count as much as others), ``least_leaf`` points a leaf;
-    ``folds`` that the class distributions of the training scans are made in; ``C`` (None: 0.1 or 1, by these folds) and
-    ``gap`` of the learner; ``class_balance``: classes weigh in the loss as their points to the power
-    ``-class_balance``; ``weight_power``: segments weigh as their points to this power; ``context_balance``: classes
-    weigh in the second forest as their points to the power ``-context_balance``; ``channels`` to use (None: intensity
-    and colour, each if every scan has it).
+    ``folds`` that the class distributions of the training scans are made in; ``C`` of the learner, or, where there are
+    ``C_values``, the best of these by the folds; its ``gap``; ``class_balance``: classes weigh in the loss as their
+    points to the power ``-class_balance``; ``weight_power``: segments weigh as their points to this power;
+    ``context_balance``: classes weigh in the second forest as their points to the power ``-context_balance``;
+    ``channels`` to use (None: intensity and colour, each if every scan has it).
 
     ``trees``: "extra", extremely randomised ones (Geurts et al. 2006; a quarter of the time), or "random", of a random
     forest. ``oracle``, ``degree_scale`` and ``incidence``: of the learner. By default a segment has one label, and
@@ -164,7 +164,8 @@ class TrainingOptions:
     tree_balance: float = 0.0
     least_leaf: int = 2
     folds: int = 5
-    C: float | None = None
+    C: float = 1.0
+    C_values: tuple[float, ...] = (0.1, 1.0)
     gap: float = 1e-2
     class_balance: float = 0.5
     weight_power: float = 0.5

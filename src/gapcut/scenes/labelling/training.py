@@ -25,7 +25,6 @@ from gapcut.scenes.labelling.settings import SceneSettings, TrainingOptions
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _LOOSE = 0.04
-_TRADE_OFFS = (0.1, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +197,7 @@ def learn_weights(
     k = len(classes)
     fixed = {"unary": np.column_stack([np.eye(k), np.zeros(k)])} if options.own == "fixed" else None
     return Machine(
-        C=1.0 if options.C is None else options.C,
+        C=options.C,
         gap=options.gap,
         oracle=options.oracle,
         degree_scale=options.degree_scale,
@@ -244,9 +243,9 @@ def choose(
     options: TrainingOptions,
     say: Say | None = None,
 ) -> tuple[TrainingOptions, HeldOut]:
-    """``options`` with a C, and what its weights say of graphs that they have not seen. Where none is given it is 0.1
-    or 1, whichever labels these better (mean of accuracy and macro F1 of their points); 0.1 if both do as well."""
-    values = _TRADE_OFFS if options.C is None else (options.C,)
+    """``options`` with the C of ``C_values`` whose weights best label graphs that they have not seen (mean of accuracy
+    and macro F1 of their points; the first of those that tie), and what these say of them."""
+    values = options.C_values or (options.C,)
     tried = [replace(options, C=C) for C in values]
     found = [held_out(graphs, n_classes, one, say) for one in tried]
     best = int(np.argmax([_mark(scans, one.labels, n_classes) for one in found]))
