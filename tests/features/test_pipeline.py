@@ -21,7 +21,7 @@ SETTINGS = list(
         ("auto", "all", "stumps", "none"),
         (True, False),
         (True, False),
-        ("none", "graph", "node"),
+        ("none", "graph", "node", "larger"),
         ("none", "center", "standard"),
     )
 )

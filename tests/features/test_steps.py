@@ -165,6 +165,8 @@ def test_degree_scaling() -> None:
     assert by_graph.edge_features.ravel().tolist() == [5.0] * 4  # 2 E / V = 8/5; the isolated node counts
     by_node = DegreeScaler("node").fit(in_blocks([star]), columns([star])).transform(one_block(star))
     np.testing.assert_allclose(by_node.edge_features.ravel(), 8 / np.sqrt([8, 4, 4, 8]))
+    by_larger = DegreeScaler("larger").fit(in_blocks([star]), columns([star])).transform(one_block(star))
+    assert by_larger.edge_features.ravel().tolist() == [2.0] * 4  # the centre has four edges
     lonely = Graph([[1.0]], [], np.empty((0, 1)))
     assert DegreeScaler("node").transform(one_block(lonely)).edge_features.shape == (0, 1)
 

@@ -405,7 +405,7 @@ def test_a_file_of_classes_leaves_the_numbers_of_the_scan(
     given = (np.zeros(n, np.int64), np.ones(n, np.float32), np.zeros(n, np.int32), *[None] * 4, 0.0, reasons)
     found = LabelledScan(*given, {}, {})
     model = SimpleNamespace(names={0: "plants", 1: "house"}, label=lambda *_: found)
-    monkeypatch.setattr(scenes, "_label_document", lambda *_: {})
+    monkeypatch.setattr(scenes, "label_document", lambda *_: {})
     labelling = scenes._Labelling(
         model, 1.0, "error", ClassMap({"plants": (5, 3, 4), "house": (6,)}), False, 1
     )

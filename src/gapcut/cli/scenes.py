@@ -37,7 +37,7 @@ def train_command(
     out: Path,
     voxel: float | None = None,
     channels: str | None = None,
-    C: Annotated[float, option("C")] = 1.0,
+    C: Annotated[float | None, option("C", more=" Default: 0.1 or 1, by folds of the scans.")] = None,
     gap: Annotated[float, option("gap")] = 1e-2,
     trees: int = 60,
     time_limit: float | None = None,
@@ -49,14 +49,14 @@ def train_command(
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Learn to label scans: forest, features and certified weights in one model file.
+    """Learn to label scans: forests, features and certified weights in one model file.
 
     :param folder: Folder of labelled scans (or one): las laz ply pcd e57 xyz npz.
     :param out: Model file to write.
     :param voxel: Metres; one point a voxel is worked with. Default: two point spacings.
     :param channels: Of intensity,colour, or none; default: those that every scan has. Scans to label need the same.
-    :param trees: Trees of the random forest.
-    :param time_limit: Seconds of learning, after the forest.
+    :param trees: Trees of each of the two forests.
+    :param time_limit: Seconds of learning, after the forests.
     :param seed: Seed of everything random.
     :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
     :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
@@ -69,7 +69,7 @@ def train_command(
     start = time.monotonic()
     options = TrainingOptions(
         n_trees=trees,
-        C=C,
+        C_values=TrainingOptions.C_values if C is None else (C,),
         gap=gap,
         channels=_channels(channels),
         time_limit=time_limit,

@@ -16,12 +16,14 @@ class DegreeScaler(Step):
 
     ``by="graph"``: by the mean degree ``2 E / V`` of the graph. ``by="node"``: by ``sqrt(deg(u) deg(v))`` of the edge's
     own ends. Sums over the edges of a node, such as incidence features, then converge as neighbourhoods grow.
+    ``by="larger"``: by the larger degree of the two, so that such a sum is at most the largest feature, whatever the
+    number of neighbours.
     """
 
     settings = ("by",)
 
     def __init__(self, by: str = "graph") -> None:
-        self.by = choice("degree_scale", by, ("graph", "node"))
+        self.by = choice("degree_scale", by, ("graph", "node", "larger"))
 
     def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
         return self
@@ -32,7 +34,8 @@ class DegreeScaler(Step):
             factor = np.repeat(nodes / np.maximum(1, 2 * edges), edges)
             return block.with_features(edge_features=block.edge_features * factor[:, None])
         degree = np.bincount(block.edges.ravel(), minlength=block.n_nodes).astype(np.float64)
-        scale = np.sqrt(degree[block.edges[:, 0]] * degree[block.edges[:, 1]])
+        ends = degree[block.edges[:, 0]], degree[block.edges[:, 1]]
+        scale = np.maximum(*ends) if self.by == "larger" else np.sqrt(ends[0] * ends[1])
         return block.with_features(edge_features=block.edge_features / scale[:, None])
 
     def rename(self, columns: Columns) -> Columns:

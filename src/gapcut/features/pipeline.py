@@ -24,7 +24,7 @@ from gapcut.typing import AnyArray
 Standardize: TypeAlias = bool | Literal["scale"]
 EdgeLift: TypeAlias = Literal["auto", "all", "none", "stumps"]
 NodeLift: TypeAlias = Literal["none", "stumps"]
-DegreeScale: TypeAlias = Literal["none", "graph", "node"]
+DegreeScale: TypeAlias = Literal["none", "graph", "node", "larger"]
 IncidenceScale: TypeAlias = Literal["auto", "none", "center", "standard"]
 
 STEPS: dict[str, type[Step]] = {
@@ -55,7 +55,8 @@ class FeaturePipeline:
     - ``incidence``: sums of the outgoing and of the incoming edge features as node features.
     - ``intercept``: a constant node column and a constant edge feature.
     - ``degree_scale``: edge features divided by the graph's mean degree (``"graph"``), by the degrees of the
-      two ends (``"node"``), or not (``"none"``); the constant edge feature and the sums follow.
+      two ends (``"node"``), by the larger of these (``"larger"``), or not (``"none"``); the constant edge
+      feature and the sums follow.
     - ``incidence_scale``: the sums as they are (``"none"``), centred (``"center"``) or standardised
       (``"standard"``); ``"auto"`` standardises them unless ``standardize=False``.
     - ``n_thresholds``: stumps per feature.

@@ -113,7 +113,7 @@ class Parameters:
     node_lift: Node features as 0/1 quantile answers (stumps).
         ``"auto"``: columns of 0 and 1 stay as they are; others become stumps if a linear model of single nodes is more
         accurate with them on held-out graphs by more than one standard error. ``choice_`` has the reason.
-    degree_scale: Divide edge features by the graph's mean degree or by the degrees of their nodes.
+    degree_scale: Divide edge features by the graph's mean degree, the degrees of their nodes or the larger of them.
     incidence_scale: Scale of the sums that incidence adds.
     base: Classifier of nodes whose held-out log-probabilities join the node features.
         They join after the feature steps, clipped at log 0.001: for the training graphs those of classifiers that have

@@ -123,7 +123,7 @@ def distributions(
         return _Distributions(np.concatenate(found))
 
     drawn = (options.rows, options.balance, options.tree_balance)
-    kind = (options.n_trees, *drawn, options.least_leaf, options.seed)
+    kind = (options.trees, options.n_trees, *drawn, options.least_leaf, options.seed)
     keys = [[bridges[i].key for i in some] for some in (train, test)]
     name = digest("forest", _LAYOUT, kind, keys, np.concatenate(folds))
     path = None if cache is None else cache / f"forest-{name}.npz"

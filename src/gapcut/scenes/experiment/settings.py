@@ -31,6 +31,7 @@ PARTS = SceneSettings(
 """Parts are the segments, the forest sees SHOT, nodes know class distributions and their log-odds."""
 
 LEARNING = TrainingOptions(
+    trees="random",
     n_trees=50,
     rows=16_500,
     balance=1.0,
@@ -38,6 +39,10 @@ LEARNING = TrainingOptions(
     least_leaf=3,
     class_balance=0.0,
     weight_power=0.0,
+    own="learned",
+    oracle="cut",
+    degree_scale="none",
+    incidence=True,
 )
 """Forests see 1,500 points of each class, fewer of rare ones, which weigh more; all classes and parts cost the same."""
 

@@ -1,4 +1,4 @@
-"""A random forest over points: grown by scikit-learn, kept as plain arrays."""
+"""A forest over points: grown by scikit-learn, kept as plain arrays."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def grow_forest(
 
     Raises ValueError where no point is labelled.
     """
-    from sklearn.ensemble import (
-        RandomForestClassifier,  # takes a second to import, and labelling does without
+    from sklearn.ensemble import (  # takes a second to import, and labelling does without
+        ExtraTreesClassifier,
+        RandomForestClassifier,
     )
 
     rng = np.random.default_rng(options.seed)
@@ -51,7 +52,8 @@ def grow_forest(
         drawn = rng.random(len(rows)) < chance[code]
         x.append(scan.forest_rows(rows[drawn]))
         y.append(code[drawn])
-    forest = RandomForestClassifier(
+    kind = ExtraTreesClassifier if options.trees == "extra" else RandomForestClassifier
+    forest = kind(
         n_estimators=options.n_trees,
         min_samples_leaf=options.least_leaf,
         random_state=options.seed,

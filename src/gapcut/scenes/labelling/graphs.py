@@ -18,7 +18,8 @@ EDGE_FEATURES = GENERAL_EDGES + MEMBER_EDGES
 RESTS = 0.6
 """Least lift of a segment that rests on another: four fifths of the differences in height are upwards."""
 
-_LEAST = 1e-3  # of a probability, before its logarithm
+LEAST_SHARE = 1e-3
+"""Of a class in a distribution, where its logarithm is taken."""
 
 
 def scan_graph(
@@ -30,16 +31,18 @@ def scan_graph(
 ) -> Graph:
     """The graph of a scan: nodes are segments, with the most frequent known label of their points (None without any).
 
-    Nodes have the class distribution (S, K) and what ``settings.nodes`` says, edges the features ``settings.edges``
+    Nodes have what ``settings.nodes`` says of the class distribution (S, K), edges the features ``settings.edges``
     and, where there are channels, their likeness. A node weighs its number of points (labelled ones where some are)
     to the power ``weight_power``. Labels are codes, or ``classes`` of the codes.
     """
     n_classes = distribution.shape[1]
-    if settings.nodes == "segment":
-        own = np.column_stack([scan.table.values, scan.channels])
+    p = np.clip(distribution, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    if settings.nodes == "belief":
+        own = np.log(p)
+    elif settings.nodes == "segment":
+        own = np.column_stack([distribution, scan.table.values, scan.channels])
     else:
-        p = np.clip(distribution, _LEAST, 1.0 - _LEAST)
-        own = np.log(p / (1.0 - p))
+        own = np.column_stack([distribution, np.log(p / (1.0 - p))])
     counts = scan.label_counts(n_classes)
     known = counts.sum(axis=1)
     labels: AnyArray | None = None
@@ -49,7 +52,7 @@ def scan_graph(
         labels[known > 0] = names[counts.argmax(axis=1)[known > 0]].tolist()
     weight = np.where(known > 0, known, 1) if known.any() else scan.size
     return Graph(
-        np.column_stack([distribution, own]),
+        own,
         scan.contacts.edges,
         relate(scan.contacts, scan.table, distribution, settings, scan.channels),
         labels,
@@ -60,6 +63,8 @@ def scan_graph(
 
 def node_names(class_names: Sequence[str], channels: Sequence[str], settings: SceneSettings) -> list[str]:
     """Names of the node features."""
+    if settings.nodes == "belief":
+        return [f"log p({name})" for name in class_names]
     beside = [f"log-odds({name})" for name in class_names]
     if settings.nodes == "segment":
         beside = [*SEGMENT_FEATURES, *(name for channel in channels for name in CHANNELS[channel])]

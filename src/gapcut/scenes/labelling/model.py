@@ -16,6 +16,7 @@ from gapcut.inference import Solution, solve
 from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.machine import Machine
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
+from gapcut.scenes.labelling.context import of_context
 from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
@@ -25,8 +26,8 @@ from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.typing import AnyArray, Float32Array, FloatArray, Int32Array, IntArray
 from gapcut.version import __version__
 
-_KIND, _FORMAT = "scenes", 2
-_FOREST, _LEARNER, _FAMILIAR = "forest.", "learner.", "familiar."
+_KIND, _FORMAT = "scenes", 3
+_FOREST, _CONTEXT, _LEARNER, _FAMILIAR = "forest.", "context.", "learner.", "familiar."
 TRUTH, CONFIDENCE = "truth", "confidence"
 """Names of the attributes that a labelled scan carries beside label and segment."""
 
@@ -95,14 +96,15 @@ class Decision:
 @dataclass(frozen=True, eq=False)
 class SceneModel:
     """``settings`` with every length set; ``channels`` a scan must have; ``numbers`` label of each class, and their
-    ``names``; ``forest``; ``learner`` fitted; ``temperature`` of the confidences; ``familiar``: what scans are like
-    those of training."""
+    ``names``; ``forest`` of points, ``context`` of segments by what they touch; ``learner`` fitted; ``temperature`` of
+    the confidences; ``familiar``: what scans are like those of training."""
 
     settings: SceneSettings
     channels: tuple[str, ...]
     numbers: tuple[int, ...]
     names: Mapping[int, str]
     forest: TreeForest
+    context: TreeForest
     learner: Machine
     temperature: float
     familiar: Familiar
@@ -124,11 +126,20 @@ class SceneModel:
         without a channel that the model needs.
         """
         scan = segment_scan(cloud, self.settings, self.channels, n_threads=n_threads, say=say)
+        return self.label_segments(scan, n_threads, time_limit, say)
+
+    def label_segments(
+        self,
+        scan: SegmentedScan,
+        n_threads: int = 1,
+        time_limit: float | None = 300.0,
+        say: Say | None = None,
+    ) -> LabelledScan:
+        """:meth:`label` of a scan that is segmented under ``settings``, with ``channels``."""
         clock = Stopwatch(say)
         clock.seconds, clock.cpu = dict(scan.seconds), dict(scan.cpu_seconds)
         clock.begin("forest")
-        distribution = of_segments(self.forest, scan, n_threads)
-        found = self.decide(scan, distribution, clock, time_limit)
+        found = self.decide(scan, of_segments(self.forest, scan, n_threads), clock, time_limit, n_threads)
         return LabelledScan(
             labels=np.append(found.labels, NO_LABEL)[scan.point_segment],  # the last is that of segment -1
             confidence=np.append(found.confidence, np.float32(1.0))[scan.point_segment],
@@ -144,9 +155,15 @@ class SceneModel:
         )
 
     def decide(
-        self, scan: SegmentedScan, distribution: FloatArray, clock: Stopwatch, time_limit: float | None
+        self,
+        scan: SegmentedScan,
+        alone: FloatArray,
+        clock: Stopwatch,
+        time_limit: float | None,
+        n_threads: int = 1,
     ) -> Decision:
-        """Labels that minimise the energy of segments with this class distribution (S, K)."""
+        """Labels that minimise the energy of segments with this class distribution (S, K) by the first forest."""
+        distribution = of_context(self.context, scan, alone, n_threads)
         clock.begin("energy")
         graph = scan_graph(scan, distribution, self.settings)
         energy = self.learner.energy(graph)
@@ -172,13 +189,14 @@ class SceneModel:
             "settings": self.settings.to_state(),
             "channels": list(self.channels),
             "labels": [[number, name] for number, name in zip(self.numbers, self.class_names, strict=True)],
-            "features": self.forest.n_features,
+            "features": [self.forest.n_features, self.context.n_features],
             "temperature": self.temperature,
             "familiar": [self.familiar.radius, self.familiar.usual],
             "learner": learner,
         }
         stored: dict[str, AnyArray] = {_LEARNER + k: v for k, v in arrays.items()}
         stored |= {_FOREST + k: v for k, v in self.forest.to_arrays().items()}
+        stored |= {_CONTEXT + k: v for k, v in self.context.to_arrays().items()}
         stored |= {f"{_FAMILIAR}rows": self.familiar.rows, f"{_FAMILIAR}scale": self.familiar.scale}
         write_container(Path(path), stored, document)
 
@@ -235,12 +253,13 @@ def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[s
     def part(prefix: str) -> dict[str, AnyArray]:
         return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-    strangers = [k for k in arrays if not k.startswith((_FOREST, _LEARNER, _FAMILIAR))]
+    strangers = [k for k in arrays if not k.startswith((_FOREST, _CONTEXT, _LEARNER, _FAMILIAR))]
     if strangers:
         raise ValueError(f"unknown array {strangers[0]!r}")
     labels = [(int(number), str(name)) for number, name in document["labels"]]
     channels = tuple(document["channels"])
     radius, usual = document["familiar"]
+    described, near = document["features"]
     if any(c not in CHANNELS for c in channels) or any(number <= NO_LABEL for number, _ in labels):
         raise ValueError("channels or labels are not what a scene model holds")
     model = cls(
@@ -248,14 +267,16 @@ def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[s
         channels=channels,
         numbers=tuple(number for number, _ in labels),
         names=dict(labels),
-        forest=TreeForest.from_arrays(part(_FOREST), int(document["features"])),
+        forest=TreeForest.from_arrays(part(_FOREST), int(described)),
+        context=TreeForest.from_arrays(part(_CONTEXT), int(near)),
         learner=Machine.from_state(part(_LEARNER), document["learner"]),
         temperature=float(document["temperature"]),
         familiar=Familiar(**part(_FAMILIAR), radius=float(radius), usual=float(usual)),
     )
     known = len(labels)
-    if model.forest.n_classes != known or model.learner.classes_.tolist() != list(range(known)):
-        raise ValueError("forest, learner and labels speak of different classes")
+    counts = {model.forest.n_classes, model.context.n_classes}
+    if counts != {known} or model.learner.classes_.tolist() != list(range(known)):
+        raise ValueError("forests, learner and labels speak of different classes")
     seen, scale = model.familiar.rows, model.familiar.scale
     if not (seen.ndim == 2 and len(seen) and seen.shape[1:] == scale.shape == (model.forest.n_features,)):
         raise ValueError("the rows kept of training are not those of the forest")

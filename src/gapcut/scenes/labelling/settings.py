@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
+from gapcut.features.pipeline import DegreeScale
 from gapcut.scenes.points import point_spacing
 from gapcut.scenes.regions import RegionSettings
 from gapcut.typing import FloatArray
@@ -31,7 +32,8 @@ class SceneSettings:
       a segment are surroundings only and nothing is thinned;
     - ``points``: what the forest sees of a point: its "shape" at several scales with height and channels, the features
       of its "segment", its "shot" descriptor;
-    - ``nodes``: what nodes know beside the class distribution: features of the "segment", or its "log-odds";
+    - ``nodes``: what nodes know: their "belief", the logarithm of the class distribution; or the distribution with
+      features of the "segment", or with its "log-odds";
     - ``edges``: names of the edge features, of :data:`gapcut.scenes.labelling.graphs.EDGE_FEATURES`;
 
     - ``voxel``: one point a voxel is worked with (all points get labels), default twice the point spacing;
@@ -46,7 +48,7 @@ class SceneSettings:
 
     segments: str = "grown"
     points: tuple[str, ...] = ("shape", "segment")
-    nodes: str = "segment"
+    nodes: str = "belief"
     edges: tuple[str, ...] = GENERAL_EDGES
 
     voxel: float | None = None
@@ -133,7 +135,7 @@ _LENGTHS = ("voxel", "offset", "extent", "cell", "ground_cell", "ground_window",
 _CHOICES = {
     "segments": ("grown", "given"),
     "points": ("shape", "segment", "shot"),
-    "nodes": ("segment", "log-odds"),
+    "nodes": ("belief", "segment", "log-odds"),
     "edges": (*GENERAL_EDGES, *MEMBER_EDGES),
 }
 
@@ -143,11 +145,19 @@ class TrainingOptions:
     """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
     m to the power ``1 - balance`` (0: as they come, 1: all classes alike), where each weighs as the number drawn of its
     class to the power ``-tree_balance`` (1: rare classes count as much as others), ``least_leaf`` points a leaf;
-    ``folds`` that the class distributions of the training scans are made in; ``C`` and ``gap`` of the learner;
-    ``class_balance``: classes weigh in the loss as their points to the power ``-class_balance``; ``weight_power``:
-    segments weigh as their points to this power; ``channels`` to use (None: intensity and colour, each if every scan
-    has it)."""
+    ``folds`` that the class distributions of the training scans are made in; ``C`` of the learner, or, where there are
+    ``C_values``, the best of these by the folds; its ``gap``; ``class_balance``: classes weigh in the loss as their
+    points to the power ``-class_balance``; ``weight_power``: segments weigh as their points to this power;
+    ``context_balance``: classes weigh in the second forest as their points to the power ``-context_balance``;
+    ``channels`` to use (None: intensity and colour, each if every scan has it).
 
+    ``trees``: "extra", extremely randomised ones (Geurts et al. 2006; a quarter of the time), or "random", of a random
+    forest. ``oracle``, ``degree_scale`` and ``incidence``: of the learner. By default a segment has one label, and
+    nothing grows with the number of its neighbours: a pair weighs one over the larger number of neighbours, and nodes
+    get no sums. ``own``: "fixed", a segment's belief counts as it is, and how far relations change it is learned; or
+    "learned", what a segment's features say is learned anew."""
+
+    trees: Literal["extra", "random"] = "extra"
     n_trees: int = 60
     rows: int = 60_000
     balance: float = 0.5
@@ -155,9 +165,15 @@ class TrainingOptions:
     least_leaf: int = 2
     folds: int = 5
     C: float = 1.0
+    C_values: tuple[float, ...] = (0.1, 1.0)
     gap: float = 1e-2
-    class_balance: float = 0.25
+    class_balance: float = 0.5
     weight_power: float = 0.5
+    context_balance: float = 0.5
+    own: Literal["fixed", "learned"] = "fixed"
+    oracle: Literal["lp", "cut"] = "lp"
+    degree_scale: DegreeScale = "larger"
+    incidence: bool = False
     channels: tuple[str, ...] | None = None
     time_limit: float | None = None
     seed: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,9 @@ from gapcut.data import GraphSet
 from gapcut.engines import thread_count
 from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.machine import Machine
+from gapcut.metrics import score_labels
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling.context import grow_context, held_out_context
 from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions
 from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_graph
@@ -60,27 +62,57 @@ def train_scenes(
     for i, cloud in enumerate(clouds):
         tell(f"scan {i + 1} of {len(clouds)}: segments and features")
         scans.append(segment_scan(cloud, sizes, channels, label_codes(cloud, numbers), threads))
+    clock.begin(None)
+    trained = learn_scenes(scans, sizes, channels, names, wanted, say)
+    return replace(trained, seconds=clock.seconds | trained.seconds)
+
+
+def learn_scenes(
+    scans: list[SegmentedScan],
+    settings: SceneSettings,
+    channels: Sequence[str],
+    names: Mapping[int, str],
+    options: TrainingOptions,
+    say: Say | None = None,
+) -> TrainedScenes:
+    """:func:`train_scenes` of scans that are segmented, under ``settings`` with every length set; their codes are
+    places in ``names`` {number: name}."""
+    clock, tell, k = Stopwatch(), say or (lambda line: None), len(names)
     clock.begin("forests")
-    held = held_out_distributions(scans, scan_folds(scans, wanted.folds), len(numbers), wanted, tell)
-    tell("forest of all scans")
-    forest = grow_forest(scans, len(numbers), wanted)
+    beliefs = held_out_beliefs(scans, k, options, tell)
+    tell("forests of all scans")
+    forest = grow_forest(scans, k, options)
+    context = grow_context(scans, [first for first, _ in beliefs], k, options)
     clock.begin("learning")
-    tell("learning")
-    graphs = scan_graphs(scans, held, sizes, list(names.values()), channels, wanted.weight_power)
-    learner = learn_weights(graphs, range(len(numbers)), wanted)
-    clock.begin("temperature")
+    held = [both for _, both in beliefs]
+    graphs = scan_graphs(scans, held, settings, list(names.values()), channels, options.weight_power)
+    chosen, unseen = choose(scans, graphs, k, options, tell)
+    learner = learn_weights(graphs, range(k), chosen)
+    clock.begin("rows to compare with")
     model = SceneModel(
-        settings=sizes,
-        channels=channels,
-        numbers=tuple(numbers),
+        settings=settings,
+        channels=tuple(channels),
+        numbers=tuple(names),
         names=names,
         forest=forest,
+        context=context,
         learner=learner,
-        temperature=held_out_temperature(graphs, len(numbers), wanted, tell),
+        temperature=unseen.temperature,
         familiar=Familiar.of(scans),
     )
     clock.begin(None)
     return TrainedScenes(model, scans, graphs, clock.seconds)
+
+
+def held_out_beliefs(
+    scans: Sequence[SegmentedScan], n_classes: int, options: TrainingOptions, say: Say | None = None
+) -> list[tuple[FloatArray, FloatArray]]:
+    """(S, K) class distributions of every scan's segments by the first forest and by both together, which have not seen
+    it."""
+    folds = scan_folds(scans, options.folds)
+    first = held_out_distributions(scans, folds, n_classes, options, say)
+    both = held_out_context(scans, [int(fold[0]) for fold in folds], first, n_classes, options)
+    return list(zip(first, both, strict=True))
 
 
 def label_set(clouds: Sequence[PointCloud]) -> tuple[list[int], dict[int, str]]:
@@ -158,10 +190,20 @@ def scan_graphs(
 def learn_weights(
     graphs: GraphSet, classes: Sequence[Any], options: TrainingOptions, callback: Callback | None = None
 ) -> Machine:
-    """The certified learner on these graphs, whose labels are among ``classes``; ``callback``: may end it early."""
+    """The certified learner on these graphs, whose labels are among ``classes``; ``callback``: may end it early.
+
+    With ``options.own="fixed"`` nodes have the features of ``SceneSettings(nodes="belief")`` and no others.
+    """
+    k = len(classes)
+    fixed = {"unary": np.column_stack([np.eye(k), np.zeros(k)])} if options.own == "fixed" else None
     return Machine(
         C=options.C,
         gap=options.gap,
+        oracle=options.oracle,
+        degree_scale=options.degree_scale,
+        incidence=options.incidence,
+        standardize=fixed is None,
+        frozen=fixed,
         classes=list(classes),
         class_weight=_class_weights(graphs, classes, options.class_balance),
         time_limit=options.time_limit,
@@ -194,27 +236,66 @@ def _channels(clouds: Sequence[PointCloud], wanted: Sequence[str] | None) -> tup
     return tuple(c for c in CHANNELS if c in wanted)
 
 
-def held_out_temperature(graphs: GraphSet, n_classes: int, options: TrainingOptions, say: Say) -> float:
-    """The temperature at which the true labels of graphs are most likely under weights that have not seen them.
+def choose(
+    scans: Sequence[SegmentedScan],
+    graphs: GraphSet,
+    n_classes: int,
+    options: TrainingOptions,
+    say: Say | None = None,
+) -> tuple[TrainingOptions, HeldOut]:
+    """``options`` with the C of ``C_values`` whose weights best label graphs that they have not seen (mean of accuracy
+    and macro F1 of their points; the first of those that tie), and what these say of them."""
+    values = options.C_values or (options.C,)
+    tried = [replace(options, C=C) for C in values]
+    found = [held_out(graphs, n_classes, one, say) for one in tried]
+    best = int(np.argmax([_mark(scans, one.labels, n_classes) for one in found]))
+    return tried[best], found[best]
 
-    Weights are learned once a fold, to a gap of 4 % or ``options.gap`` if that is larger: they only say how far to
-    trust the energies. Together the folds get no more than ``options.time_limit``.
-    """
-    folds = min(options.folds, len(graphs))
+
+def _mark(scans: Sequence[SegmentedScan], labels: Sequence[IntArray], n_classes: int) -> float:
+    truth = [scan.labels[scan.labels >= 0] for scan in scans]
+    guess = [
+        np.append(codes, -1)[scan.point_segment][scan.labels >= 0]
+        for scan, codes in zip(scans, labels, strict=True)
+    ]
+    inside = [g >= 0 for g in guess]
+    scores = score_labels(
+        [t[i] for t, i in zip(truth, inside, strict=True)],
+        [g[i] for g, i in zip(guess, inside, strict=True)],
+        np.arange(n_classes),
+    )
+    return (scores.accuracy + scores.macro_f1) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What weights say of graphs that they have not seen: ``labels`` (V,) codes of each graph; the ``temperature`` at
+    which its true labels are most likely."""
+
+    labels: list[IntArray]
+    temperature: float
+
+
+def held_out(graphs: GraphSet, n_classes: int, options: TrainingOptions, say: Say | None = None) -> HeldOut:
+    """By weights learned once a fold of graphs, to a gap of 4 % or ``options.gap`` if that is larger: they only say how
+    far to trust the energies. Together the folds get no more than ``options.time_limit``."""
+    n, folds = len(graphs), min(options.folds, len(graphs))
     limit = None if options.time_limit is None else options.time_limit / folds
     loose = replace(options, gap=max(options.gap, _LOOSE), time_limit=limit)
-    flips, truth, weights = [], [], []
+    labels, flips = [np.empty(0, dtype=np.int64)] * n, [np.empty((0, n_classes))] * n
     for f in range(folds):
-        say(f"temperature: weights {f + 1} of {folds} for held-out scans")
-        svm = learn_weights(
-            graphs[[i for i in range(len(graphs)) if i % folds != f]], range(n_classes), loose
-        )
-        for g in graphs[[i for i in range(len(graphs)) if i % folds == f]]:
-            energy = svm.energy(g)
-            flips.append(flip_energies(energy, np.asarray(svm.solutions([g])[0].labels, dtype=np.int64)))
-            code = np.full(g.n_nodes, -1)
-            if g.labels is not None:
-                code[g.labelled] = g.labels[g.labelled].astype(np.int64)
-            truth.append(code)
-            weights.append(np.ones(g.n_nodes) if g.node_weights is None else g.node_weights)
-    return fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))
+        if say is not None:
+            say(f"weights {f + 1} of {folds} for held-out scans")
+        svm = learn_weights(graphs[[i for i in range(n) if i % folds != f]], range(n_classes), loose)
+        for i in range(f, n, folds):
+            energy = svm.energy(graphs[i])
+            labels[i] = np.asarray(svm.solutions([graphs[i]])[0].labels, dtype=np.int64)
+            flips[i] = flip_energies(energy, labels[i])
+    truth = [np.full(g.n_nodes, -1) for g in graphs]
+    for code, g in zip(truth, graphs, strict=True):
+        if g.labels is not None:
+            code[g.labelled] = g.labels[g.labelled].astype(np.int64)
+    weights = [np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in graphs]
+    return HeldOut(
+        labels, fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))
+    )
