@@ -60,3 +60,18 @@ def test_a_second_is_kept(method: str) -> None:
 def test_a_second_is_kept_with_cliques(method: str) -> None:
     """``trws`` is SRMP here."""
     assert seconds_of(with_cliques(), method, LIMIT) < LIMIT + TOLERANCE
+
+
+def test_what_the_exact_search_proves_at_once_needs_no_more_of_a_long_limit() -> None:
+    """Message passing leaves a gap, and what seeks labelings only would take half of the limit."""
+    pytest.importorskip("pytoulbar2")
+    rng = np.random.default_rng(3)
+    n = 40
+    edges = np.unique(np.sort(rng.integers(0, n, (160, 2))), axis=0)
+    edges = edges[edges[:, 0] < edges[:, 1]]
+    tables = rng.normal(size=(len(edges), 3, 3))
+    energy = Energy(rng.normal(size=(n, 3)), edges, tables)
+    assert solve(energy, method="trws").status != "optimal"
+    found = solve(energy, time_limit=60.0)
+    assert found.status == "optimal"
+    assert found.seconds < 20.0

@@ -395,7 +395,9 @@ def test_a_file_of_classes_leaves_the_numbers_of_the_scan(
 ) -> None:
     """Also those that it joins, and those that it does not know; and what they were stays when labelled again."""
     pytest.importorskip("cyclopts")
-    from gapcut.cli import scenes
+    from gapcut.cli import labelling
+    from gapcut.cli.file_queue import FileJob
+    from gapcut.cli.tiling import Tiling
 
     numbers, n = np.array([2, 3, 4, 5, 6, 9]), 6
     source, once, twice = (tmp_path / f"{k}{e}" for k, e in zip("abc", (*endings, endings[1]), strict=True))
@@ -405,12 +407,13 @@ def test_a_file_of_classes_leaves_the_numbers_of_the_scan(
     given = (np.zeros(n, np.int64), np.ones(n, np.float32), np.zeros(n, np.int32), *[None] * 4, 0.0, reasons)
     found = LabelledScan(*given, {}, {})
     model = SimpleNamespace(names={0: "plants", 1: "house"}, label=lambda *_: found)
-    monkeypatch.setattr(scenes, "label_document", lambda *_: {})
-    labelling = scenes._Labelling(
-        model, 1.0, "error", ClassMap({"plants": (5, 3, 4), "house": (6,)}), False, 1
+    monkeypatch.setattr(labelling, "_label_document", lambda *_: {})
+    classes = ClassMap({"plants": (5, 3, 4), "house": (6,)})
+    work = labelling._Labelling(
+        model, 1.0, "error", classes, False, tmp_path / "m.gapcut", Tiling(None, None, 1)
     )
     for scan, target in ((source, once), (once, twice)):
-        labelling.run(scan, target, None, lambda _: None)
+        work.run(FileJob(scan, target, None))
         after = read_table(target)
         assert after.columns[after.said.added["original"]].tolist() == numbers.tolist()
         assert after.columns[after.said.added["truth"]].tolist() == [-1, 0, 0, 0, 1, -1]

@@ -60,14 +60,20 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         choice = _untried(candidates[0], settings, tried[0], steps) if steps else None
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
     one_label = _one_label(asked, settings, candidates[0])
-    fits = (len(candidates) + (one_label is not None)) * len(tried) * FOLDS
-    limit = None if clock.left is None else clock.left / 2 / fits  # of each, so that all take half at most
+    kinds = len(candidates) + (one_label is not None)
+    limit = _path_limit(clock, kinds * len(tried) * FOLDS)
     data, choice, held = choose(candidates, replace(settings, time_limit=limit), tried, _joined(steps, few))
     if one_label is not None and held is not None:
         choice, held = choose_oracle(held, choice, replace(one_label, time_limit=limit), tried)
         settings = one_label if choice.oracle == one_label.oracle else settings
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
+
+
+def _path_limit(clock: Deadline, fits: int) -> float | None:
+    """Seconds of one fit to a fold, so that all take half of what is left at most."""
+    left = clock.left
+    return None if left is None else left / 2 / fits
 
 
 def _untried(data: TrainingSet, settings: Settings, C: float, why: str) -> Choice:

@@ -51,6 +51,10 @@ search, after which forests have what is left."""
 HARD_SHARE = 0.8
 """Of the time left, for the exact search where message passing and local search found nothing that is allowed."""
 
+EARLY_SECONDS, EARLY_SHARE = 2.0, 0.05
+"""For the exact search before anything that seeks labelings only, seconds at most, and of the time left: what it proves
+at once needs no more of the limit. Where that is less than a quarter of a second it is left out."""
+
 PATIENCE, GRID_PATIENCE, GRID_SHARE = 10, 30, 0.8
 """Of TRW-S; on grids, sweeps are cheap beside all that may follow, and end sooner where they no longer help."""
 
@@ -89,7 +93,8 @@ def auto(
        fusion of these and alpha-expansion, and local search by forests (``trees``); with at most two labels a node
        improving QPBO.
     3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
-       installed (for half of the time left), else, or after it, by the integer program.
+       installed (for half of the time left), else, or after it, by the integer program. With a time limit this is
+       tried for at most two seconds before 2. as well.
     4. With a time limit, forests again until it is reached.
 
     Large grids (``Energy.grid``) keep no list of edges here: TRW-S, then windows of the image are solved one by one
@@ -129,7 +134,7 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         if is_closed(energy, known) or not found.out_of_time:
             return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
-        known = _seek_labelings(energy, known, clock, effort)
+        known = _seek_labelings(energy, _early(energy, known, clock), clock, effort)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if clock.left is None:
@@ -146,6 +151,18 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     labels, _ = search(energy, clock, energy.check_labels(known.labels), effort, seed=1)
     report(clock, labels, known.bound)
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
+
+
+def _early(energy: Energy, known: Known, clock: Deadline) -> Known:
+    """With what the exact search finds at once, where there is a time limit and nobody has searched before."""
+    seconds = min(EARLY_SECONDS, EARLY_SHARE * (clock.left or 0.0))
+    if seconds < EARLY_SECONDS / 8 or known.value == np.inf or is_closed(energy, known):
+        return known
+    found = refine(
+        energy, known, Deadline(seconds), lambda part, of_part, left: _search(part, of_part, left, None)
+    )
+    report(clock, found.labels, found.bound)
+    return known.better(energy, found.labels, found.bound)
 
 
 def _on_grid(
