@@ -41,6 +41,7 @@ def test_make_writes_every_format(tmp_path, run):
     assert {"girder-0.glb", "girder-0.ply"} <= {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.slow
 def test_an_ifc_file_is_scanned_with_its_own_classes(coarse, tmp_path, run):
     pytest.importorskip("ifcopenshell")
     bridge = built_bridge("frame", 3)

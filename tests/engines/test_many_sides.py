@@ -86,7 +86,9 @@ def test_after_a_fork(graphs):
         assert pool.starmap(fit_bits, [(graphs,)] * 3) == [expected] * 3
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+@pytest.mark.parametrize(
+    "backend", ["threading", *(pytest.param(b, marks=pytest.mark.slow) for b in ("loky", "multiprocessing"))]
+)
 def test_in_workers_of_joblib(graphs, backend):
     expected = fit_bits(graphs)
     found = joblib.Parallel(n_jobs=2, backend=backend)(

@@ -30,7 +30,7 @@ def check_family(family: str, seeds: range) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_messages_reach_the_optimum_of_the_program(family: str) -> None:
-    check_family(family, range(4))
+    check_family(family, range(2))
 
 
 @pytest.mark.slow

@@ -80,8 +80,17 @@ def test_the_point_under_the_cursor_says_what_is_known(opened: Opened) -> None:
     assert not opened.page.locator("#pick").is_visible()  # what is hidden is not there
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 800, 1400])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (390, "dark"),
+        (1400, "light"),
+        *(
+            pytest.param(width, scheme, marks=pytest.mark.slow)
+            for width, scheme in ((390, "light"), (800, "light"), (800, "dark"), (1400, "dark"))
+        ),
+    ],
+)
 def test_pages_fit_their_screen_in_light_and_dark(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:

@@ -47,6 +47,7 @@ def test_structure_fills_the_view(opened: Opened) -> None:
     assert (~background).mean() > 0.1
 
 
+@pytest.mark.slow
 def test_switches_change_the_colours(opened: Opened) -> None:
     opened.press("#layers", "Truth")
     blue, orange = opened.share(BLUE), opened.share(ORANGE)

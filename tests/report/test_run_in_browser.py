@@ -84,6 +84,7 @@ def test_a_damaged_summary_is_told(tmp_path):
     assert read_summary(tmp_path / "none.run.json") == {}
 
 
+@pytest.mark.slow
 def test_every_switch_of_a_report(browser, folder):
     it = Opened(browser, folder / "report.html")
     seen = {}

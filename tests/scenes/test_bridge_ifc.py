@@ -87,6 +87,7 @@ def test_everything_in_an_abutment_is_abutment_but_for_bearings_and_footings(tmp
     assert after["bearing"] == before["bearing"]
 
 
+@pytest.mark.slow
 def test_maps_agree_in_both_directions() -> None:
     for label, (kind, predefined, _) in EXPORT.items():
         assert class_of(kind, predefined) == label
