@@ -69,8 +69,8 @@ BUGS = (
         "no loss in the scores of nodes",
         "cut",
         "src/oracle/scores.cpp",
-        "row[k] += p.labels[u] == k ? -p.loss[u] : p.loss[u];",
-        "row[k] += 0.0 * p.loss[u];",
+        "row[k] += p.labels[u] == k ? -p.indicator_loss(u, k) : p.indicator_loss(u, k);",
+        "row[k] += 0.0 * p.indicator_loss(u, k);",
     ),
     bug(
         "true pairs counted twice in the share bound",
@@ -101,8 +101,8 @@ BUGS = (
         "loss of relaxed labels counted twice",
         "cut",
         "src/learn/relaxed_dual.cpp",
-        "result.loss += p.loss[u] * (p.labels[u] == k ? 1.0 - level : level);",
-        "result.loss += 2.0 * p.loss[u] * (p.labels[u] == k ? 1.0 - level : level);",
+        "result.loss += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);",
+        "result.loss += 2.0 * p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);",
     ),
     bug(
         "true pairs left out of relaxed planes",
@@ -129,8 +129,8 @@ BUGS = (
         "no loss in one-hot scores",
         "lp",
         "src/oracle/one_hot.cpp",
-        "if (k != p.labels[u]) row[k] += 2.0 * p.loss[u];",
-        "if (k != p.labels[u]) row[k] += 1.0 * p.loss[u];",
+        "if (k != p.labels[u]) row[k] += p.label_loss(u, k);",
+        "if (k != p.labels[u]) row[k] += 0.5 * p.label_loss(u, k);",
     ),
     bug(
         "messages taken from one side only",

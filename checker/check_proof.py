@@ -104,7 +104,7 @@ class Problem:  # what both files say, checked for all that the rest of this pro
         of_node = fits(graphs, "node_weights", np.float64, N) if "node_weights" in graphs else np.ones(N)
         of_class = [Fraction(x) for x in fits(proof, "class_weight", np.float64, K).tolist()]
         a = [Fraction(x) * of_class[k] for x, k in zip(of_node.tolist(), self.y.tolist(), strict=True)]
-        need(all(x >= 0 for x in a), "a weight of a node or class is negative")
+        need(all(x >= 0 for x in a), "the weight of a node, times that of its class, is negative")
         unit = max((x.denominator for x in a), default=1)  # powers of two: the largest is a multiple of all
         self.a = np.array([int(x * unit) for x in a], dtype=object)  # unit cancels in r_u
         (self.Xp, self.kx), (self.Fp, self.kf) = pieces(X), pieces(F)
@@ -234,13 +234,13 @@ def main(arguments):
         need(hashlib.sha256(data[1]).hexdigest() == said["graphs_sha256"], "it is about other graphs")
         lower, upper = verify(proof, graphs)
         notes = [__import__("compare_raw").report(proof, graphs, arguments[3])] if arguments[2:] else []
-    except Exception as error:  # nothing is shown, and what is wrong is not printed as the files have it
-        print(f"REFUSED: {error!a}")
+    except Exception as error:  # it may hold a text of the files: in ASCII, no runs of spaces, cut short
+        print("REFUSED:", " ".join(f"{error!a}".split())[:300])
         return 1
-    intervals = sorted({*map(tuple, proof["box"].tolist())})
-    print(f"{said['problem']}, C = {said['C']}, rho = {said['loss_scale']}", end=", ")
-    print(f"{len(proof['unary'])} labels, class weights", *proof["class_weight"], end="; weights are in\n")
-    print(*intervals, f"lower end: exactly {lower}", f"upper end: exactly {upper}", sep="\n")
+    runs = [f"{n} in {tuple(proof['box'][i].tolist())}" for i, n in enumerate(proof["box_repeats"]) if n]
+    print(f"{said['problem']}, C = {said['C']}, rho = {said['loss_scale']}, class weights", end=" ")
+    print(*proof["class_weight"], f"\nweights, {proof['unary'].size} of nodes, then those of edges:")
+    print(*runs, f"lower end: exactly {lower}", f"upper end: exactly {upper}", sep="\n")
     ends = decimal(lower, up=False), decimal(upper, up=True)
     print("VERIFIED: {} <= optimum <= these weights <= {}".format(*ends), *notes, sep="\n")
     return 0

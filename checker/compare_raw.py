@@ -4,6 +4,7 @@ Ordinary floating point, so this is a comparison and no proof. Formulas of the s
 """
 
 import hashlib
+import io
 import json
 
 import numpy as np
@@ -69,6 +70,8 @@ def compare(proof, graphs, raw):
     own_edges = (
         graphs["edges"] + first[np.repeat(np.arange(len(first) - 1), np.diff(graphs["edge_offset"]))][:, None]
     )
+    if len(set(said["classes"])) < len(said["classes"]):
+        raise ValueError("two classes have one name")
     weights = np.nan_to_num(raw.get("node_weights", np.ones(len(X)))[chosen], nan=1.0)
     for what, ours, theirs in (
         ("sizes", sizes[sizes > 0], np.diff(first)),
@@ -84,18 +87,22 @@ def compare(proof, graphs, raw):
         if not np.array_equal(ours, theirs):
             raise ValueError(f"the {what} differ")
     pairs = (X[chosen], graphs["node_features"]), (F[inside], graphs["edge_features"])
-    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in pairs)
+    apart = [float(np.abs(a - b).max(initial=0.0)) for a, b in pairs]
+    if not np.isfinite(apart).all():  # max(0.0, nan) would be 0
+        raise ValueError("a feature after the steps is no finite number")
+    return max(apart)
 
 
 def report(proof, graphs, path):
     """One line."""
     try:
         with open(path, "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()
+            content = file.read()  # once: hashed and compared
+        digest = hashlib.sha256(content).hexdigest()
         named = "those" if digest == json.loads(str(proof["header"])).get("raw_sha256") else "NOT those"
-        largest = compare(proof, graphs, dict(np.load(path, allow_pickle=False)))
+        largest = compare(proof, graphs, dict(np.load(io.BytesIO(content), allow_pickle=False)))
     except Exception as error:  # whatever is wrong with the file
-        return f"raw data: cannot be compared ({type(error).__name__}: {error})"
+        return f"raw data: cannot be compared ({' '.join(ascii(error).split())[:300]})"
     return (
         f"raw data: {named} that the proof names; a feature after the steps differs by {largest:.3g} at most"
     )
