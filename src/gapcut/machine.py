@@ -23,6 +23,7 @@ from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
 from gapcut.learners import LearnResult
+from gapcut.learners.base import STOPPED_BY_USER
 from gapcut.metrics import score_graphs
 from gapcut.model.choice import advice, decide
 from gapcut.model.chosen import Choice
@@ -282,6 +283,11 @@ class Machine(Parameters):
     @property
     def certificate_(self) -> Certificate:
         return self._fitted("certificate_").certificate
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether Ctrl-C ended the fit early; the model is the best one until then."""
+        return STOPPED_BY_USER in self._fitted("interrupted_").message
 
     @property
     def eta_(self) -> float | None:

@@ -8,14 +8,14 @@ import pytest
 
 from any_graphs import assert_same
 from gapcut import Machine
-from gapcut.data import GraphFolder, GraphSet
+from gapcut.data import Graph, GraphFolder, GraphSet
 from sample_graphs import same_model, sample_graphs
 
 
 @pytest.fixture
 def graphs(tmp_path):
     graphs = sample_graphs(6)
-    graphs = GraphSet(graphs, extras={"keep": [True] * 4 + [False] * 2})
+    graphs = GraphSet(graphs, extras={"keep": [True] * 4 + [False] * 2, "none": [False] * 6})
     graphs.save(tmp_path / "all.npz")
     return graphs
 
@@ -43,6 +43,15 @@ def test_a_folder_of_single_graphs(tmp_path, graphs, run):
     assert_same(GraphSet(GraphFolder(tmp_path / "parts")), GraphSet(graphs))
 
 
+def test_a_folder_whose_first_file_has_no_edges(tmp_path, graphs, run):
+    (tmp_path / "single").mkdir()
+    bare = Graph(graphs[0].node_features, None, labels=graphs[0].labels)
+    for i, graph in enumerate([bare, *graphs[:2]]):
+        GraphSet([graph]).save(tmp_path / "single" / f"{i}.npz")
+    assert run("convert", tmp_path / "single", tmp_path / "parts")[0] == 0
+    assert_same(GraphSet.load(tmp_path / "parts"), GraphSet.load(tmp_path / "single"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -51,17 +60,24 @@ def test_a_folder_of_single_graphs(tmp_path, graphs, run):
         (["parts", "parts", "--append"], "read by this command"),
         (["all.npz", "other.npz", "--append"], "--append is for a folder"),
         (["all.npz", "new", "--part-size", "0"], "--part-size"),
+        (["all.npz", "new", "--part-size", "inf"], "--part-size"),
+        (["all.npz", "new", "--part-size", "nan"], "--part-size"),
+        (["all.npz", "new", "--select", "none"], "no graph is selected by 'none'"),
+        (["parts", "new", "--select", "none"], "no graph is selected by 'none'"),
+        (["empty.npz", "new"], "there are no graphs in it"),
         (["nowhere", "new"], "nowhere"),
     ],
 )
 def test_refusals(tmp_path, graphs, run, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
     graphs.save_parts(tmp_path / "parts")
+    GraphSet().save(tmp_path / "empty.npz")
     code, _, err = run("convert", *arguments)
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
-    assert not (tmp_path / "new" / "graphs.json").exists()
+    assert not (tmp_path / "new").exists()
+    assert len(GraphFolder(tmp_path / "parts")) == 6
 
 
 def test_commands_take_folders(tmp_path, graphs, run):

@@ -101,6 +101,16 @@ def test_another_input_or_model_is_labelled_again(tmp_path, run, place):
     assert predict(run, tmp_path, tmp_path / "out")[1]["before"] == 0
 
 
+def test_a_file_without_graphs(place, tmp_path, run):
+    (tmp_path / "in").mkdir()
+    GraphSet().save(tmp_path / "in" / "a.npz")
+    sample_graphs(1).save(tmp_path / "in" / "b.npz")
+    code, found, err = predict(run, place, tmp_path / "out", data=tmp_path / "in")
+    assert code == 1
+    assert len(found["files"]) == 1
+    assert err.splitlines()[1] == f"gapcut: {tmp_path / 'in' / 'a.npz'}: there are no graphs in it"
+
+
 def test_a_folder_of_parts(place, tmp_path, run):
     graphs = sample_graphs(6, seed=3)
     graphs.save_parts(tmp_path / "parts", 1500)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import resource
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
-from gapcut.scenes.labelling import SceneModel
+from gapcut.scenes.labelling import SceneModel, training
 from street_samples import NAMES, street
 
 pytest.importorskip("cyclopts")
@@ -257,6 +258,28 @@ def test_mistakes_end_in_one_clear_line(place, labelled, run, arguments, said):
     assert len(err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("at", [1, 10, 11])
+def test_ctrl_c_ends_training_in_one_line(place, tmp_path, run, monkeypatch, at):
+    """Two values of C in five folds, then the weights that are kept."""
+    runs, real = [], training.learn_weights
+
+    def learn(graphs, classes, options, callback=None):
+        runs.append(options)
+        stop = (lambda record: signal.raise_signal(signal.SIGINT)) if len(runs) == at else callback
+        return real(graphs, classes, options, stop)
+
+    monkeypatch.setattr(training, "learn_weights", learn)
+    options = ["--trees", 5, "--voxel", 0.2, "--gap", 1e-9, "--jobs", 1]
+    code, _, err = run("scenes", "train", place / "train", "--out", tmp_path / "m.gapcut", *options)
+    assert (code, len(runs)) == (130, at)
+    if at == 11:
+        assert err == f"gapcut: interrupted: the best model so far was saved to {tmp_path / 'm.gapcut'}\n"
+        assert SceneModel.load(tmp_path / "m.gapcut").learner.certificate_.status == "stopped"
+    else:
+        assert err == "gapcut: interrupted before there was a model: nothing was written\n"
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_in_tiles_tells_a_broken_scan_at_the_end(place, tmp_path, capsys):
     from gapcut.cli import main
 
@@ -284,3 +307,62 @@ def test_a_table_of_segments_and_tiles_are_not_for_one_run(place, tmp_path, caps
     arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--out", tmp_path / "o.laz"]
     assert main([*(str(a) for a in arguments), "--tile", "9", "--segments"]) != 0
     assert "leave out --segments" in capsys.readouterr().err
+
+
+def test_labels_corrected_by_hand_are_reported_without_reasons(place, tmp_path, run):
+    target = tmp_path / "a.ply"
+    assert (
+        run("label", place / "new.laz", "--model", place / "m.gapcut", "--out", target, "--jobs", 1)[0] == 0
+    )
+    cloud = read_cloud(target)
+    write_cloud(target, cloud.replace(labels=np.where(np.arange(cloud.n_points) < 50, 0, cloud.labels)))
+    code, _, err = run("report", target, "--out", tmp_path / "page")
+    assert code == 0, err
+    assert "a.ply.reasons is of other labels" in err
+    assert 'id="reasons-0"' not in (tmp_path / "page" / "report.html").read_text()
+
+
+def test_a_folder_goes_on_after_a_stop_between_a_scan_and_its_summary(place, tmp_path, monkeypatch, capsys):
+    from gapcut.cli import main
+    from gapcut.scenes.labelling.reasons import Reasons
+
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "a.laz").write_bytes((place / "new.laz").read_bytes())
+    arguments = [
+        "label",
+        tmp_path / "scans",
+        "--model",
+        place / "m.gapcut",
+        "--out",
+        tmp_path / "out",
+        "--jobs",
+        1,
+    ]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Reasons, "save", stop)
+        assert main([str(a) for a in arguments]) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    assert (tmp_path / "out" / "a.laz").is_file()
+    assert main([str(a) for a in arguments]) == 0
+    assert json.loads((tmp_path / "out" / "a.laz.run.json").read_text())["points"] > 0
+
+
+def test_ctrl_c_in_tiles_ends_a_folder(place, tmp_path, monkeypatch):
+    from gapcut.cli import main
+
+    (tmp_path / "scans").mkdir()
+    for name in ("a.laz", "b.laz"):
+        (tmp_path / "scans" / name).write_bytes((place / "new.laz").read_bytes())
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gapcut.scenes.tiles.label_tiled", stop)
+    options = ["--tile", "9", "--halo", "8", "--jobs", "1"]
+    arguments = ["label", tmp_path / "scans", "--model", place / "m.gapcut", "--out", tmp_path / "out"]
+    assert main([*(str(a) for a in arguments), *options]) == 130
+    assert not [p for p in (tmp_path / "out").iterdir() if p.suffix == ".json"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from any_graphs import assert_same, graph_sets
-from gapcut.data import CliqueSet, Graph, GraphError, GraphFileError, GraphFolder, GraphSet, each_set, parts
+from gapcut.data import (
+    CliqueSet,
+    Graph,
+    GraphError,
+    GraphFileError,
+    GraphFolder,
+    GraphSet,
+    each_set,
+    parts,
+    save_in_parts,
+)
 from gapcut.data.part_writer import PartWriter
 from sample_cliques import xor_graphs
 from sample_graphs import sample_graphs
@@ -130,15 +141,61 @@ def test_an_append_that_did_not_end_leaves_the_set_as_it_was(tmp_path, monkeypat
     same(GraphSet.load(tmp_path / "set"), graphs)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked there")
 def test_two_writers(tmp_path):
     graphs = sample_graphs(2)
     graphs.save_parts(tmp_path / "set")
-    writer = PartWriter(tmp_path / "set", append=True)
-    writer.add(graphs.contents)
-    graphs.append_parts(tmp_path / "set")
-    with pytest.raises(GraphFileError, match="changed by another writer"):
+    with PartWriter(tmp_path / "set", append=True) as writer:
+        writer.add(graphs.contents)
+        with pytest.raises(GraphFileError, match="another writer is at work in it"):
+            graphs.append_parts(tmp_path / "set")
         writer.close()
-    assert len(GraphFolder(tmp_path / "set")) == 4
+    graphs.append_parts(tmp_path / "set")
+    assert len(GraphSet.load(tmp_path / "set")) == 6
+
+
+@pytest.mark.parametrize("part_bytes", [1, 1 << 20])
+def test_two_writers_where_folders_cannot_be_locked(tmp_path, monkeypatch, part_bytes):
+    def fail(*_):
+        raise OSError("not supported")
+
+    if sys.platform != "win32":
+        monkeypatch.setattr("fcntl.flock", fail)
+    first, second = sample_graphs(2), sample_graphs(2, seed=1)
+    first.save_parts(tmp_path / "set")
+
+    def sets():
+        second.append_parts(tmp_path / "set")  # quicker
+        yield first
+
+    with pytest.raises(GraphFileError, match=r"graphs\.json: changed by another writer"):
+        save_in_parts(sets(), tmp_path / "set", True, part_bytes)
+    same(GraphSet.load(tmp_path / "set"), GraphSet([*first, *second]))
+
+
+@pytest.mark.parametrize("part_bytes", [1, 1 << 20])
+def test_graphs_without_edges_or_cliques_come_first(tmp_path, part_bytes):
+    graphs = rich_graphs()
+    bare = [Graph(g.node_features, None, name="bare") for g in graphs[2:]]
+    extras = {name: graphs.extras[name][2:] for name in graphs.extras}
+    sets = [GraphSet(bare, extras=extras, node_feature_names=["x", "y"]), graphs]
+    together = GraphSet(
+        [*bare, *graphs],
+        extras={name: [*extras[name], *graphs.extras[name]] for name in extras},
+        node_feature_names=["x", "y"],
+        edge_feature_names=["length"],
+    )
+    save_in_parts(sets, tmp_path / "at once", part_bytes=part_bytes)
+    same(GraphSet.load(tmp_path / "at once"), together)
+    sets[0].save_parts(tmp_path / "later", part_bytes)
+    sets[1].append_parts(tmp_path / "later", part_bytes)
+    same(GraphSet.load(tmp_path / "later"), together)
+
+
+def test_a_failure_leaves_no_empty_folder(tmp_path):
+    with pytest.raises(ValueError, match="node features"):
+        save_in_parts([sample_graphs(1), rich_graphs()], tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_wrong_with_a_part_names_it(tmp_path):

@@ -17,7 +17,14 @@ from gapcut.data import Graph, GraphSet
 from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.groups import thin
-from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, segment_scan, train_scenes
+from gapcut.scenes.labelling import (
+    SceneModel,
+    SceneSettings,
+    TrainingOptions,
+    segment_scan,
+    train_scenes,
+    training,
+)
 from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions, of_segments
 from gapcut.scenes.labelling.graphs import EDGE_FEATURES, edge_names, node_names, relate, scan_graph
 from gapcut.scenes.labelling.model import renumber_labels
@@ -25,7 +32,7 @@ from gapcut.scenes.labelling.scene import channel_values
 from gapcut.scenes.labelling.segments import describe_segments, find_contacts
 from gapcut.scenes.labelling.settings import GENERAL_EDGES
 from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground_heights, shapes_at_scale
-from gapcut.scenes.labelling.training import cut_scan, held_out, learn_weights
+from gapcut.scenes.labelling.training import cut_scan, held_out, learn_scenes, learn_weights
 from street_samples import NAMES, street
 
 SETTINGS = SceneSettings(voxel=0.2, extent=1.0)
@@ -226,6 +233,55 @@ def test_the_temperature_comes_from_weights_that_have_not_seen_the_graphs():
         right.append(np.asarray(solution.labels) == g.labels)
     assert np.mean(right) > 0.75
     assert np.mean(np.concatenate(sure)) < 0.62
+
+
+# --- Ctrl-C and the time limit
+
+
+@pytest.fixture
+def learned(monkeypatch):
+    """The options of every learning run; one that ``stop`` holds the number of is stopped by the user."""
+    runs, stop, real = [], set(), learn_weights
+
+    def press(record):
+        raise KeyboardInterrupt
+
+    def learn(graphs, classes, options, callback=None):
+        runs.append(options)
+        return real(graphs, classes, options, press if len(runs) in stop else callback)
+
+    monkeypatch.setattr(training, "learn_weights", learn)
+    return runs, stop
+
+
+def relearn(trained, options):
+    return learn_scenes(trained.scans, trained.model.settings, (), trained.model.names, options)
+
+
+def test_ctrl_c_in_a_held_out_run_ends_all(trained, learned):
+    runs, stop = learned
+    stop.add(2)
+    with pytest.raises(KeyboardInterrupt):
+        relearn(trained, OPTIONS)
+    assert len(runs) == 2
+
+
+def test_ctrl_c_in_the_final_run_keeps_the_best_so_far(trained, learned):
+    runs, stop = learned
+    stop.add(7)
+    model = relearn(trained, replace(OPTIONS, gap=1e-9, C_values=(0.1, 1.0))).model
+    assert len(runs) == 7
+    assert model.learner.certificate_.status == "stopped"
+    assert model.temperature > 0
+
+
+def test_the_time_limit_is_for_choice_and_final_run_together(trained, learned):
+    runs, _ = learned
+    model = relearn(trained, replace(OPTIONS, time_limit=60.0)).model
+    *held, last = [options.time_limit for options in runs]
+    assert held == pytest.approx([5.0] * 6)
+    assert 30.0 <= last < 60.0
+    assert model.learner.time_limit == 60.0
 
 
 # --- the whole way

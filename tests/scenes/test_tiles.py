@@ -18,6 +18,7 @@ from gapcut.scenes.labelling.scene import IntensityRange
 from gapcut.scenes.regions import RegionSettings, grow_regions
 from gapcut.scenes.tiles import ScanFile, TileOptions, label_tiled, steps
 from gapcut.scenes.tiles.grid import TileGrid
+from gapcut.scenes.tiles.plan import Scratch
 from gapcut.scenes.tiles.survey import distinct_pairs, survey
 from street_samples import street
 
@@ -258,6 +259,73 @@ def test_a_folder_of_somebody_else_is_left_alone(place):
     with pytest.raises(ValueError, match="is no scratch folder"):
         tiled(place, "mine.laz")
     assert (mine / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("state", "beside"),
+    [
+        ('{"step": 4000, "loss": 0.1}', "weights.npz"),
+        ('{"classes": 3, "model": "resnet", "scans": 9}', "kept_0_0.npz"),
+        ("[1, 2]", "notes.txt"),
+        ("half a thou", "kept_0_0.npz"),
+        ("", "thesis.txt"),
+        ('{"classes": null, "gapc', "weights.npz"),
+    ],
+)
+def test_a_state_of_somebody_else_is_left_alone(tmp_path, state, beside):
+    (tmp_path / "state.json").write_text(state)
+    (tmp_path / beside).write_text("years of work")
+    with pytest.raises(ValueError, match="is no scratch folder"):
+        Scratch(tmp_path).open({"model": "m"})
+    assert (tmp_path / "state.json").read_text() == state
+    assert (tmp_path / beside).read_text() == "years of work"
+
+
+@pytest.mark.parametrize("state", ["", '{"cl', '{"classes": [["ground", [2'])
+def test_a_state_that_was_cut_short_is_begun_anew(tmp_path, state):
+    (tmp_path / "state.json").write_text(state)
+    for name in ("points_-1_12.bin", "kept_0_0.npz", "number.npy", ".table.npz.ab12-345-0123abcd.part"):
+        (tmp_path / name).touch()
+    assert not Scratch(tmp_path).open({"model": "m"})
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_every_file_of_a_run_is_known_as_its_own(place, tmp_path, monkeypatch):
+    def stop(*given, **more):
+        raise Stopped
+
+    monkeypatch.setattr("gapcut.scenes.tiles.label.write_added", stop)
+    scan = ScanFile(place / "whole.laz", classes=CLASSES)
+    with pytest.raises(Stopped):
+        label_tiled(tmp_path / "t.laz", scan, place / "m.gapcut", TileOptions(9.0, 8.0))
+    scratch = tmp_path / "t.laz.tiles"
+    assert len(list(scratch.iterdir())) > 20
+    assert Scratch(scratch).open(json.loads((scratch / "state.json").read_text()))
+    (scratch / "state.json").write_text("")
+    assert not Scratch(scratch).open({"model": "m"})
+
+
+def test_what_was_found_for_classes_in_another_order_or_other_names_is_not_used(place, tmp_path, monkeypatch):
+    def stop(plan, tile):
+        raise Stopped
+
+    source = tmp_path / "town.laz"
+    source.write_bytes((place / "town.laz").read_bytes())
+    reordered = ClassMap(dict(reversed(CLASSES.numbers.items())))
+    how = (place / "m.gapcut", TileOptions(1000.0))
+    states = []
+    for classes, names in ((CLASSES, None), (reordered, None), (reordered, '{"2": "floor"}')):
+        if names is not None:
+            (tmp_path / "town.laz.labels.json").write_text(names)
+        with monkeypatch.context() as patched:
+            patched.setattr(steps, "place_tile", stop)
+            with pytest.raises(Stopped):
+                label_tiled(tmp_path / "t.laz", ScanFile(source, classes=classes), *how)
+        states.append((tmp_path / "t.laz.tiles" / "state.json").read_text())
+        label_tiled(tmp_path / "fresh.laz", ScanFile(source, classes=classes), *how)
+    assert len(set(states)) == 3
+    label_tiled(tmp_path / "t.laz", ScanFile(source, classes=reordered), *how)
+    assert (tmp_path / "t.laz").read_bytes() == (tmp_path / "fresh.laz").read_bytes()
 
 
 def test_missing_channels_are_told_before_the_work(place, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -96,19 +98,30 @@ def convert(
             None,
         ]
     else:
-        if not part_size * 2**20 >= 1:
+        if not (math.isfinite(part_size) and part_size * 2**20 >= 1):
             raise ValueError(f"--part-size {part_size} must be a number of MiB")
         if data.is_dir() and out.is_dir() and data.samefile(out):
             raise ValueError(f"{out} is read by this command: name another folder to write")
         check_outputs({}, [data], force, folder=out)
         with working(f"writing {out} ..."):
-            sets = each_set(data, select, unpack_limit)
+            sets = _sets(data, select, unpack_limit)
             written = save_in_parts(sets, out, append, int(part_size * 2**20))
         counts = [*(written.total(what) for what in ("graphs", "nodes", "edges")), written.n_parts]
     keys = ("graphs", "nodes", "edges", "parts")
     document: dict[str, Any] = {"path": str(out), **dict(zip(keys, counts, strict=True))}
     emit(document, as_json, lambda console: _show(console, {"files": [document]}))
     return DONE
+
+
+def _sets(data: Path, select: str | None, unpack_limit: int | None) -> Iterator[GraphSet]:
+    """As :func:`each_set`; no graphs at all are refused, before the writer makes anything count."""
+    found = False
+    for graphs in each_set(data, select, unpack_limit):
+        found = found or len(graphs) > 0
+        yield graphs
+    if not found:
+        what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
+        raise ValueError(f"{data}: {what}")
 
 
 def _fetched(name: str) -> dict[str, GraphSet]:

@@ -132,7 +132,9 @@ class Once:
     settings: str
 
     def __call__(self, job: FileJob) -> Entry:
-        own = json.dumps([self.settings, digest(job.source), job.options], sort_keys=True)
+        beside = job.source.with_name(f"{job.source.name}.labels.json")  # names of labels, read with the scan
+        names = digest(beside) if beside.is_file() else None
+        own = json.dumps([self.settings, digest(job.source), names, job.options], sort_keys=True)
         made_of = hashlib.sha256(own.encode()).hexdigest()
         known = job.known
         if known is not None and known.made_of == made_of and are_there(job.target.parent, known.written):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from rich.console import Console
 
-from gapcut.cli.exits import DONE
+from gapcut.cli.exits import DONE, Interrupted
 from gapcut.cli.file_queue import (
     Address,
     EngineOption,
@@ -28,11 +28,13 @@ from gapcut.cli.outputs import (
     REASONS,
     SEGMENTS,
     Force,
+    Kind,
     check_outputs,
     kind_of_ending,
     reasons_path,
     segments_path,
     summary_path,
+    tiles_path,
     write_result,
 )
 from gapcut.cli.progress import working
@@ -81,46 +83,64 @@ def label(
     :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
     :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
     :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
-    :param tile: Metres: label square tiles of this size in --jobs processes; LAS of 5 million points always is.
+    :param tile: Metres: label square tiles of this size in --jobs processes; large LAS is cut unasked.
     :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
     """
-    from gapcut.scenes.clouds import ClassMap
     from gapcut.scenes.labelling import SceneModel
 
     pairs, skipped = _outputs(scan, out)
-    for _, target in pairs:
-        summary, listed = summary_path(target), {segments_path(target): SEGMENTS} if segments else {}
-        told = {summary: kind_of_ending(summary), reasons_path(target): REASONS}
-        writes = {target: LABELLED_SCAN, **told, **listed}
-        check_outputs(writes, [scan, model, classes], force)
-    scene_model, class_map = SceneModel.load(model), None if classes is None else ClassMap.read(classes)
-    if class_map is not None and classes is not None:
-        class_map.check(scene_model.names, classes)
+    writes = {path: kind for _, target in pairs for path, kind in _writes(target, segments).items()}
+    check_outputs(writes, [scan, model, classes], force)
+    scene_model = SceneModel.load(model)
+    class_map = _checked_map(classes, scene_model)
     jobs_of = [FileJob(source, target, columns_for(source, scan, columns)) for source, target in pairs]
+    tiling = Tiling(tile, halo, thread_count(jobs))
+    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model.absolute(), tiling)
     if scan.is_file():
-        if engine != "threads":
-            raise ValueError(f"--engine {engine} works on many scans: name a folder of them")
-        tiling = Tiling(tile, halo, thread_count(jobs))
-        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model, tiling)
-        with working(f"{scan.name}: reading ...") as status:
-            document = labelling.run(jobs_of[0], status)
+        if engine != "threads" or address is not None:
+            raise ValueError("--engine and --address are for many scans: name a folder of them")
+        document = _label_one(labelling, jobs_of[0])
         emit(document, as_json, lambda console: _show_label(console, document))
         return DONE
-    asked = {
-        "time_limit": time_limit,
-        "invalid": invalid,
-        "segments": segments,
-        "tile": tile,
-        "halo": halo,
-    }
-    settings = settings_digest([model, classes], command="label", **asked)
+    tiling.check(segments)
+    asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments, "tile": tile, "halo": halo}
     with closing(engine_for(engine, jobs, address)) as workers:
-        tiling = Tiling(tile, halo, workers.threads)
-        labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model, tiling)
+        labelling = replace(labelling, tiling=replace(tiling, jobs=workers.threads))
+        settings = settings_digest([model, classes], command="label", **asked)
         found = do_files(workers, labelling, jobs_of, settings)
     report = {"scans": found.documents, "before": found.before, "failed": found.failed, "skipped": skipped}
     emit(report, as_json, lambda console: _show_labels(console, found, skipped))
     return found.code("scans could not be labelled")
+
+
+def _checked_map(path: Path | None, model: SceneModel) -> ClassMap | None:
+    from gapcut.scenes.clouds import ClassMap
+
+    if path is None:
+        return None
+    found = ClassMap.read(path)
+    found.check(model.names, path)
+    return found
+
+
+def _label_one(labelling: _Labelling, job: FileJob) -> dict[str, Any]:
+    try:
+        with working(f"{job.source.name}: reading ...") as status:
+            return labelling.run(job, status)
+    except KeyboardInterrupt:
+        kept = tiles_path(job.target)
+        if not kept.is_dir():
+            raise
+        raise Interrupted(
+            f"interrupted: {kept} holds what is done; the same command goes on from there"
+        ) from None
+
+
+def _writes(target: Path, segments: bool) -> dict[Path, Kind]:
+    """What is written of a scan, and beside it."""
+    summary = summary_path(target)
+    listed = {segments_path(target): SEGMENTS} if segments else {}
+    return {target: LABELLED_SCAN, summary: kind_of_ending(summary), reasons_path(target): REASONS, **listed}
 
 
 @dataclass(frozen=True)
@@ -151,7 +171,8 @@ class _Labelling:
         how = self.tiling.options(source, self.model, whole=self.segments)
         if how is not None:
             scan = ScanFile(source, self.invalid, columns, self.classes)
-            document = label_in_tiles(scan, target, self.model, self.file, how, self.time_limit, say)
+            with _known(target):
+                document = label_in_tiles(scan, target, self.model, self.file, how, self.time_limit, say)
             write_text(summary_path(target), json_text(document))
             return document
         clock = Stopwatch()
@@ -169,7 +190,8 @@ class _Labelling:
         clock.begin("writing")
         labelled = with_original(found.on(cloud, self.model.names), original)
         options: dict[str, Any] = {"invalid": self.invalid, "columns": columns, "classes": self.classes}
-        write_result(target, lambda path: write_labelled(path, source, labelled, **options))
+        with _known(target):
+            write_result(target, lambda path: write_labelled(path, source, labelled, **options))
         found.reasons.save(reasons_path(target))
         if self.segments:
             write_text(segments_path(target), segment_table(labelled))
@@ -177,6 +199,29 @@ class _Labelling:
         document = _label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))
         return document
+
+
+@contextmanager
+def _known(target: Path) -> Iterator[None]:
+    """A scan that is written here is known as ours from its first moment on, by a summary that says nothing yet."""
+    summary, before = summary_path(target), _state(target)
+    new = not summary.exists()
+    if new:
+        write_text(summary, "{}\n")
+    try:
+        yield
+    except BaseException:
+        if new and _state(target) == before:
+            summary.unlink(missing_ok=True)
+        raise
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Other where a file was replaced."""
+    if not path.exists():
+        return None
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def _outputs(scan: Path, out: Path) -> tuple[list[tuple[Path, Path]], list[str]]:

@@ -75,6 +75,11 @@ def reasons_path(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.name}.reasons")
 
 
+def tiles_path(labelled: Path) -> Path:
+    """Where ``label`` keeps what is done of a scan that is labelled tile by tile, until all is."""
+    return labelled.with_name(f"{labelled.name}.tiles")
+
+
 def graphs_path(proof: Path) -> Path:
     """Where the graphs that a proof is about are written."""
     return proof.with_name(f"{proof.stem}.graphs.npz")
@@ -122,16 +127,18 @@ def check_outputs(
     """
     if folder is not None:
         _check_folder(folder)
-    sources = [source for source in reads if source is not None]
+    given = [source for source in reads if source is not None]
+    sources: set[tuple[int, int]] | None = None  # looked at once, where an output is there
     for path, kind in writes.items():
         if folder is None and not path.parent.is_dir():
             raise ValueError(f"{path.parent}: no such folder to write {path.name} to")
         if path.exists():
             if not path.is_file():
                 raise ValueError(f"{path} is not a file: name a file to write")
-            for source in _files(sources):
-                if source.exists() and os.path.samefile(path, source):
-                    raise ValueError(f"{path} is read by this command: name another file to write")
+            if sources is None:
+                sources = {_identity(source) for source in _files(given) if source.exists()}
+            if _identity(path) in sources:
+                raise ValueError(f"{path} is read by this command: name another file to write")
             if not (force or kind.fits(path)):
                 raise ValueError(
                     f"{path} exists and is no {kind.name}: name another file, or add --force to replace it"
@@ -171,6 +178,12 @@ def _check_folder(folder: Path) -> None:
         raise ValueError(f"{folder} is not a folder: name another with --out")
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try_to_write(nearest / "gapcut")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """The same for all names and links of a file."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _files(sources: Iterable[Path]) -> Iterator[Path]:

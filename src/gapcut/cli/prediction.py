@@ -175,7 +175,10 @@ class _LabelGraphs:
     unpack_limit: int | None
 
     def __call__(self, job: FileJob) -> FileWork:
-        labelled = Labelled.of(self.svm, [load_graph_file(job.source, self.unpack_limit)])
+        graphs = load_graph_file(job.source, self.unpack_limit)
+        if not len(graphs):
+            raise ValueError(f"{job.source}: there are no graphs in it")
+        labelled = Labelled.of(self.svm, [graphs])
         write_atomically(job.target, lambda file: write_npz(file, labelled))
         document = {"data": str(job.source), "out": str(job.target), **labelled.counts}
         return FileWork([job.target], document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from gapcut.machine import Machine
 
 if TYPE_CHECKING:
     from gapcut.report.run import RunScene
+    from gapcut.scenes.clouds import PointCloud
+    from gapcut.scenes.labelling.reasons import Reasons
 
 
 def report(
@@ -73,11 +76,28 @@ def read_scenes(run: Path) -> list[RunScene]:
     """The labelled scans of a file or folder. Raises ValueError where a scan carries no labels."""
     from gapcut.report.run import RunScene, read_summary
     from gapcut.scenes.clouds import read_cloud
-    from gapcut.scenes.labelling.reasons import Reasons
 
     scenes = []
     for path in scan_files(run)[0]:
-        beside = reasons_path(path)
-        reasons = Reasons.load(beside) if beside.is_file() else None
-        scenes.append(RunScene(read_cloud(path, need_labels=True), read_summary(summary_path(path)), reasons))
+        cloud, beside = read_cloud(path, need_labels=True), reasons_path(path)
+        reasons = _reasons_of(cloud, beside) if beside.is_file() else None
+        scenes.append(RunScene(cloud, read_summary(summary_path(path)), reasons))
     return scenes
+
+
+def _reasons_of(cloud: PointCloud, path: Path) -> Reasons | None:
+    """Why segments have their labels, if it is said of these labels: some may have been corrected by hand since."""
+    from gapcut.scenes.labelling.reasons import Reasons
+
+    try:
+        reasons = Reasons.load(path)
+    except ModelFileError:
+        warnings.warn(f"{path} is damaged: the page does not say why labels are as they are", stacklevel=2)
+        return None
+    if cloud.labels is None or cloud.segments is None or not reasons.fit(cloud.segments, cloud.labels):
+        warnings.warn(
+            f"{path} is of other labels than its scan has now: the page does not say why they are as they are",
+            stacklevel=2,
+        )
+        return None
+    return reasons

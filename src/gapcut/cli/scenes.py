@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App
 from rich.console import Console
 
-from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, watch_interrupt
+from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, InterruptWatch, watch_interrupt
 from gapcut.cli.options import Certified, Jobs, Json, option
 from gapcut.cli.outputs import (
     MODEL,
@@ -24,7 +24,8 @@ from gapcut.engines import peak_memory_mb, thread_count
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
-    from gapcut.scenes.labelling import TrainedScenes
+    from gapcut.scenes.labelling import SceneSettings, TrainedScenes, TrainingOptions
+    from gapcut.scenes.labelling.scene import Say
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
 
@@ -61,9 +62,7 @@ def train_command(
     :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
     :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
-    from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
+    from gapcut.scenes.labelling import SceneSettings, TrainingOptions
 
     check_outputs({out: MODEL}, [folder, classes], force)
     start = time.monotonic()
@@ -77,11 +76,12 @@ def train_command(
         n_jobs=thread_count(jobs),
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
-        clouds, skipped = _training_clouds(folder, columns, classes)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
-            trained = train_scenes(clouds, SceneSettings(voxel=voxel), options, status)
-        interrupt.saving = True
+        try:
+            clouds, skipped = _training_clouds(folder, columns, classes)
+            trained = _train(clouds, SceneSettings(voxel=voxel), options, interrupt, status)
+            interrupt.saving = True
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted before there was a model: nothing was written") from None
         trained.model.learner.set_params(n_jobs=1)  # the model should not remember the machine
         write_result(out, trained.model.save)
     document = {**_training_document(trained, len(clouds), out, time.monotonic() - start), "skipped": skipped}
@@ -89,6 +89,28 @@ def train_command(
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     return NOT_CERTIFIED if certified and document["certificate"]["status"] != "certified" else DONE
+
+
+def _train(
+    clouds: list[PointCloud],
+    settings: SceneSettings,
+    options: TrainingOptions,
+    interrupt: InterruptWatch,
+    status: Say,
+) -> TrainedScenes:
+    """A model learned from labelled scans. Raises KeyboardInterrupt where Ctrl-C came before the final run."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from gapcut.scenes.labelling import train_scenes
+
+    def say(line: str) -> None:
+        if interrupt.pressed:  # a fit that was all but done went on
+            raise KeyboardInterrupt
+        status(line)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the line of the certificate says it
+        return train_scenes(clouds, settings, options, say)
 
 
 def _training_clouds(

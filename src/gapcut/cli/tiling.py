@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gapcut.cli.exits import Interrupted
 from gapcut.cli.outputs import reasons_path
 from gapcut.engines import peak_memory_mb
 
@@ -30,17 +29,25 @@ class Tiling:
     halo: float | None
     jobs: int
 
-    def options(self, source: Path, model: SceneModel, whole: bool) -> TileOptions | None:
-        """How to cut a file into tiles, None where it is labelled whole: where nothing asks for tiles and it is small,
-        or where it is ``whole`` that is asked for. Raises ValueError where that and tiles are."""
-        from gapcut.scenes.clouds.las import announced_points
-        from gapcut.scenes.tiles import TileOptions, free_bytes
+    def check(self, whole: bool) -> bool:
+        """Whether tiles are asked for. Raises ValueError for sizes that are none, and with ``whole``."""
+        from gapcut.scenes.tiles import TileOptions
 
         asked = self.tile is not None or self.halo is not None
         if asked and whole:
             raise ValueError(
                 "a table of segments needs the whole scan: leave out --segments, or --tile and --halo"
             )
+        TileOptions(self.tile, self.halo, self.jobs)
+        return asked
+
+    def options(self, source: Path, model: SceneModel, whole: bool) -> TileOptions | None:
+        """How to cut a file into tiles, None where it is labelled whole: where nothing asks for tiles and it is small,
+        or where it is ``whole`` that is asked for. Raises ValueError where that and tiles are."""
+        from gapcut.scenes.clouds.las import announced_points
+        from gapcut.scenes.tiles import TileOptions, free_bytes
+
+        asked = self.check(whole)
         n = announced_points(source) or 0
         large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > _SHARE * free_bytes()
         if whole or not (asked or (large and model.settings.segments == "grown")):
@@ -57,26 +64,21 @@ def label_in_tiles(
     limit: float,
     say: Say,
 ) -> dict[str, Any]:
-    """Label a file tile by tile; its summary. Raises Interrupted after Ctrl-C: what is found stays for another run."""
+    """Label a file tile by tile; its summary. After Ctrl-C what is found stays for another run."""
     from gapcut.scenes.tiles import label_tiled
 
     def announce(needs: Needs) -> None:
         print(f"{scan.path.name}: {told(needs, how)}", file=sys.stderr, flush=True)
 
-    try:
-        found = label_tiled(
-            target,
-            scan,
-            model_file,
-            how,
-            time_limit=limit,
-            say=lambda step: say(f"{scan.path.name}: {step}"),
-            announce=announce,
-        )
-    except KeyboardInterrupt:
-        raise Interrupted(
-            f"interrupted: {target}.tiles holds what is done; the same command goes on from there"
-        ) from None
+    found = label_tiled(
+        target,
+        scan,
+        model_file,
+        how,
+        time_limit=limit,
+        say=lambda step: say(f"{scan.path.name}: {step}"),
+        announce=announce,
+    )
     found.reasons.save(reasons_path(target))
     return _document(found, scan.path, target, model)
 

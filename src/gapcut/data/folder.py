@@ -37,6 +37,7 @@ class GraphFolder(Sequence[Graph]):
 
     @property
     def n_parts(self) -> int:
+        """How many parts the index counts."""
         return len(self._index.parts)
 
     def total(self, what: str) -> int:
@@ -50,16 +51,18 @@ class GraphFolder(Sequence[Graph]):
 
     @property
     def node_feature_names(self) -> tuple[str, ...] | None:
+        """Of the node feature columns of all graphs; None where they have none."""
         names = self._index.shared.node_feature_names
         return None if names is None else tuple(names)
 
     @property
     def edge_feature_names(self) -> tuple[str, ...] | None:
+        """Of the edge feature columns of all graphs; None where they have none."""
         names = self._index.shared.edge_feature_names
         return None if names is None else tuple(names)
 
     def part(self, number: int) -> GraphSet:
-        """The graphs of a part, which stay in memory until another one is asked for."""
+        """The graphs of a part, which stay in memory until another one is asked for. IndexError where there is none."""
         if not 0 <= number < self.n_parts:
             raise IndexError(f"part {number} of {self.n_parts}")
         if self._held is None or self._held[0] != number:
@@ -130,7 +133,8 @@ class GraphFolder(Sequence[Graph]):
 
 
 def each_set(path: Path, select: str | None = None, unpack_limit: int | None = None) -> Iterator[GraphSet]:
-    """The graphs of a file, or of a folder a file or a part at a time; as :meth:`GraphSet.load` reads them at once."""
+    """The graphs of a file, or of a folder a file or a part at a time, in the order of :meth:`GraphSet.load`. Of a
+    folder of single files, each set has the columns of its file: none where that has no edges, even if others have."""
     if not path.is_dir():
         yield GraphSet.load(path, select, unpack_limit)
         return
@@ -168,8 +172,8 @@ def save_in_parts(
     sets: Iterable[GraphSet], folder: Path, append: bool = False, part_bytes: int = PART_BYTES
 ) -> GraphFolder:
     """:meth:`GraphSet.save_parts` of the graphs of several sets, of which memory holds one and a part."""
-    writer = PartWriter(folder, append, part_bytes)
-    for graphs in sets:
-        writer.add(graphs.contents)
-    writer.close()
+    with PartWriter(folder, append, part_bytes) as writer:
+        for graphs in sets:
+            writer.add(graphs.contents)
+        writer.close()
     return GraphFolder(folder)

@@ -99,13 +99,14 @@ class GraphSet(Sequence[Graph]):
         self._write_parts(folder, False, part_bytes)
 
     def append_parts(self, folder: str | PathLike[str], part_bytes: int = PART_BYTES) -> None:
-        """:meth:`save_parts`, behind the graphs of a folder that has some. ValueError where they do not fit those."""
+        """:meth:`save_parts`, behind the graphs of a folder that has some. ValueError where they do not fit those;
+        GraphFileError where the index is damaged, or another writer is or was at work meanwhile."""
         self._write_parts(folder, True, part_bytes)
 
     def _write_parts(self, folder: str | PathLike[str], append: bool, part_bytes: int) -> None:
-        writer = PartWriter(Path(folder), append, part_bytes)
-        writer.add(self.contents)
-        writer.close()
+        with PartWriter(Path(folder), append, part_bytes) as writer:
+            writer.add(self.contents)
+            writer.close()
 
     @classmethod
     def load(

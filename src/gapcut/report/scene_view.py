@@ -79,9 +79,7 @@ class SceneView:
         segments, labels = self.layers.get(SEGMENTS), self.layers.get("prediction")
         if segments is None or labels is None:
             raise ValueError(f"scene {self.name!r}: reasons need the layers segments and prediction")
-        inside = segments >= 0
-        known = segments.max(initial=-1) < reasons.n_segments
-        if not known or (reasons.labels[segments[inside]] != labels[inside]).any():
+        if not reasons.fit(segments, labels):
             raise ValueError(f"scene {self.name!r}: the reasons are those of another labelling")
 
     def _layer(self, key: str, values: Any, n: int) -> IntArray:

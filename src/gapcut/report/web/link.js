@@ -21,7 +21,7 @@ function numbersOf(text, length) {
   return numbers.every(Number.isFinite) && (length === undefined || numbers.length === length) ? numbers : null;
 }
 
-/* What an address says; anything that does not fit this page is passed over. */
+/* What an address says, and no more: what was hidden or clipped before is whole again. Anything that does not fit this page is passed over. */
 async function openHash(hash) {
   const said = new URLSearchParams(hash.slice(1)), index = +(said.get("scene") ?? 0);
   await showScene(page.scenes[index] ? index : 0, said.get("layer"));
@@ -30,8 +30,9 @@ async function openHash(hash) {
   const points = (text) => (numbersOf(text) ?? []).filter((i) => Number.isInteger(i) && i >= 0 && i < scene.meta.points);
   const place = numbersOf(said.get("view"), 7), clip = numbersOf(said.get("clip"), 6);
   if (place) camera.place = place;
-  if (clip) setClip([clip.slice(0, 3), clip.slice(3)]);
-  if (state.layer === "confidence" && said.has("sure")) showAtMost(scene, Math.min(100, Math.max(0, +said.get("sure") || 0)));
+  setClip(clip ? [clip.slice(0, 3), clip.slice(3)] : [[0, 0, 0], [1, 1, 1]]);
+  scene.hidden.clear();
+  if (state.layer === "confidence") showAtMost(scene, Math.min(100, Math.max(0, +(said.get("sure") ?? 100) || 0)));
   else {
     (numbersOf(said.get("hide")) ?? []).forEach((code) => hiddenOf(scene).add(code));
     applyHidden(scene);

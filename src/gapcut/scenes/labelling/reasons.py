@@ -51,6 +51,14 @@ class Reasons:
     def n_segments(self) -> int:
         return len(self.labels)
 
+    def fit(self, segments: IntArray, labels: IntArray) -> bool:
+        """Whether points (N,) of these segments (-1: of none) have the labels (N,) that this is about."""
+        inside = segments >= 0
+        return bool(
+            segments.max(initial=-1) < self.n_segments
+            and (self.labels[segments[inside]] == labels[inside]).all()
+        )
+
     def renumbered(self, numbers: IntArray) -> Reasons:
         """Label ``numbers[code]`` instead of each code."""
         of = np.asarray(numbers, np.int32)

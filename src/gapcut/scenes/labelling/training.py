@@ -10,7 +10,7 @@ import numpy as np
 
 from gapcut.certificates import Callback
 from gapcut.data import GraphSet
-from gapcut.engines import thread_count
+from gapcut.engines import Deadline, thread_count
 from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.machine import Machine
 from gapcut.metrics import score_labels
@@ -76,7 +76,11 @@ def learn_scenes(
     say: Say | None = None,
 ) -> TrainedScenes:
     """:func:`train_scenes` of scans that are segmented, under ``settings`` with every length set; their codes are
-    places in ``names`` {number: name}."""
+    places in ``names`` {number: name}.
+
+    ``options.time_limit`` is for the held-out weights, which get half of it at most, and those of all scans together.
+    Raises KeyboardInterrupt after a Ctrl-C before the last; one in the last ends it early.
+    """
     clock, tell, k = Stopwatch(), say or (lambda line: None), len(names)
     clock.begin("forests")
     beliefs = held_out_beliefs(scans, k, options, tell)
@@ -86,8 +90,11 @@ def learn_scenes(
     clock.begin("learning")
     held = [both for _, both in beliefs]
     graphs = scan_graphs(scans, held, settings, list(names.values()), channels, options.weight_power)
+    limit = Deadline(options.time_limit)
     chosen, unseen = choose(scans, graphs, k, options, tell)
-    learner = learn_weights(graphs, range(k), chosen)
+    tell("weights of all scans")
+    learner = learn_weights(graphs, range(k), replace(chosen, time_limit=limit.left))
+    learner.set_params(time_limit=options.time_limit)  # what was asked for, not what was left of it
     clock.begin("rows to compare with")
     model = SceneModel(
         settings=settings,
@@ -244,10 +251,12 @@ def choose(
     say: Say | None = None,
 ) -> tuple[TrainingOptions, HeldOut]:
     """``options`` with the C of ``C_values`` whose weights best label graphs that they have not seen (mean of accuracy
-    and macro F1 of their points; the first of those that tie), and what these say of them."""
+    and macro F1 of their points; the first of those that tie), and what these say of them. Together they get half of
+    ``options.time_limit`` at most."""
     values = options.C_values or (options.C,)
+    limit = None if options.time_limit is None else options.time_limit / 2 / len(values)
     tried = [replace(options, C=C) for C in values]
-    found = [held_out(graphs, n_classes, one, say) for one in tried]
+    found = [held_out(graphs, n_classes, replace(one, time_limit=limit), say) for one in tried]
     best = int(np.argmax([_mark(scans, one.labels, n_classes) for one in found]))
     return tried[best], found[best]
 
@@ -278,7 +287,8 @@ class HeldOut:
 
 def held_out(graphs: GraphSet, n_classes: int, options: TrainingOptions, say: Say | None = None) -> HeldOut:
     """By weights learned once a fold of graphs, to a gap of 4 % or ``options.gap`` if that is larger: they only say how
-    far to trust the energies. Together the folds get no more than ``options.time_limit``."""
+    far to trust the energies. Together the folds get no more than ``options.time_limit``. Raises KeyboardInterrupt
+    after a Ctrl-C."""
     n, folds = len(graphs), min(options.folds, len(graphs))
     limit = None if options.time_limit is None else options.time_limit / folds
     loose = replace(options, gap=max(options.gap, _LOOSE), time_limit=limit)
@@ -287,6 +297,8 @@ def held_out(graphs: GraphSet, n_classes: int, options: TrainingOptions, say: Sa
         if say is not None:
             say(f"weights {f + 1} of {folds} for held-out scans")
         svm = learn_weights(graphs[[i for i in range(n) if i % folds != f]], range(n_classes), loose)
+        if svm.interrupted_:  # weights cut short say too little of C and temperature
+            raise KeyboardInterrupt
         for i in range(f, n, folds):
             energy = svm.energy(graphs[i])
             labels[i] = np.asarray(svm.solutions([graphs[i]])[0].labels, dtype=np.int64)

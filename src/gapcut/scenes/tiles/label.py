@@ -17,6 +17,7 @@ from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.clouds.labelled import write_added
 from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
+from gapcut.scenes.labelling.model import Decision
 from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.scenes.labelling.scene import Say, Stopwatch
 from gapcut.scenes.tiles import merge, steps
@@ -74,9 +75,7 @@ def label_tiled(
     file. Raises ValueError, OSError: a model of given segments, a channel that is missing, files that are damaged.
     """
     wanted, tell, clock = options or TileOptions(), say or (lambda line: None), Stopwatch()
-    scene_model = steps.model_of(Path(model))
-    if scene_model.settings.segments == "given":
-        raise ValueError(f"{model} takes segments as given: such scans are not cut into tiles")
+    scene_model = _of_grown_segments(Path(model))
     voxel = scene_model.settings.lengths["voxel"]
     clock.begin("reading")
     tell("reading ...")
@@ -87,20 +86,13 @@ def label_tiled(
     needs = Needs.of(seen, grid, halo, wanted.jobs)
     if announce is not None:
         announce(needs)
-    scratch = Scratch(Path(f"{target}.tiles"))
-    said = {"gapcut": __version__, "tile": grid.size, "halo": halo, "invalid": scan.invalid}
-    said |= {"columns": scan.columns, "classes": None if scan.classes is None else scan.classes.numbers}
-    scratch.open(known_key(Path(model), [scan.path], said))
+    scratch = _opened(target, scan, Path(model), grid, halo)
     plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell))
         table = work.until_table()
-        distribution, rows = merge.distributions(plan, len(scene_model.numbers))
-        contacts = merge.contacts(plan, table)
-        owner, none = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-        whole = steps.scan_of(plan, table, owner, none, contacts, scratch.column("point_segment"))
         tell("inference ...")
-        made = scene_model.decide(whole, distribution, clock, time_limit)
+        made, strange, n_edges = _decide(plan, scene_model, table, clock, time_limit)
         work.step("place", steps.place_tile)
     clock.begin("writing")
     tell("writing ...")
@@ -114,14 +106,46 @@ def label_tiled(
         found=found,
         n_kept=n_kept,
         n_segments=len(made.labels),
-        n_edges=len(contacts.edges),
+        n_edges=n_edges,
         solution=made.solution,
         reasons=made.reasons,
-        strange=scene_model.familiar.strange_among(rows),
+        strange=strange,
         needs=needs,
         seconds=clock.seconds,
         cpu_seconds=clock.cpu,
     )
+
+
+def _of_grown_segments(path: Path) -> SceneModel:
+    model = steps.model_of(path)
+    if model.settings.segments == "given":
+        raise ValueError(f"{path} takes segments as given: such scans are not cut into tiles")
+    return model
+
+
+def _opened(target: str | PathLike[str], scan: ScanFile, model: Path, grid: TileGrid, halo: float) -> Scratch:
+    """The folder of what is found, which another run of the same work may have begun."""
+    scratch = Scratch(Path(f"{target}.tiles"))
+    said = {"gapcut": __version__, "tile": grid.size, "halo": halo, "invalid": scan.invalid}
+    # a list of pairs: earlier labels are kept as places in the classes file, so its order counts
+    classes = None if scan.classes is None else list(scan.classes.numbers.items())
+    said |= {"columns": scan.columns, "classes": classes}
+    names = scan.path.with_name(f"{scan.path.name}.labels.json")
+    files = [scan.path, names] if names.is_file() else [scan.path]
+    scratch.open(known_key(model, files, said))
+    return scratch
+
+
+def _decide(
+    plan: Plan, model: SceneModel, table: dict[str, AnyArray], clock: Stopwatch, limit: float | None
+) -> tuple[Decision, float, int]:
+    """Labels of all segments by one energy; the share of points that training has not seen the like of; edges."""
+    distribution, rows = merge.distributions(plan, len(model.numbers))
+    contacts = merge.contacts(plan, table)
+    owner, none = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+    whole = steps.scan_of(plan, table, owner, none, contacts, plan.scratch.column("point_segment"))
+    made = model.decide(whole, distribution, clock, limit)
+    return made, model.familiar.strange_among(rows), len(contacts.edges)
 
 
 def _cut(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,14 @@ from gapcut.scenes.tiles.grid import Tile, TileGrid
 from gapcut.typing import AnyArray, BoolArray, FloatArray, Int32Array
 
 _STATE = "state.json"
+_KEYS = {"gapcut", "model", "scans", "tile", "halo", "classes"}
+_HEAD = '{"classes": '
+_TILE = r"_-?\d+_-?\d+"
+_FILES = re.compile(
+    rf"\.?(points{_TILE}\.bin|(kept|heights|grown|described|rated|placed){_TILE}\.npz|(cut|ground|joined|table)\.npz"
+    r"|(before_original|before_truth|confidence|drawn|label|las|number|point_segment|segment|truth)\.npy)"
+    r"(\.[0-9a-f-]+\.part)?"
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class Scratch:
         """Make the folder, or keep what a run of the same ``key`` left in it (True). Raises ValueError for a folder
         that holds anything else."""
         state = self.root / _STATE
-        if self.root.exists() and not state.is_file() and any(self.root.iterdir()):
+        if self.root.exists() and any(self.root.iterdir()) and not self._is_ours():
             raise ValueError(f"{self.root} exists and is no scratch folder of gapcut: remove or rename it")
         text = json.dumps(key, sort_keys=True)
         if state.is_file() and state.read_text(encoding="utf-8") == text:
@@ -54,6 +63,21 @@ class Scratch:
         self.root.mkdir()
         state.write_text(text, encoding="utf-8")
         return False
+
+    def _is_ours(self) -> bool:
+        """Whether a run left what the folder holds: by the keys of its state, or, where a kill cut that short, by the
+        names of all files."""
+        state = self.root / _STATE
+        if not state.is_file():
+            return False
+        content = state.read_bytes()
+        try:
+            said = json.loads(content)
+        except ValueError:
+            head = _HEAD.encode()
+            names = [path.name for path in self.root.iterdir() if path != state]
+            return content[: len(head)] == head[: len(content)] and all(map(_FILES.fullmatch, names))
+        return isinstance(said, dict) and said.keys() >= _KEYS
 
     def remove(self) -> None:
         """With all that is in it."""
