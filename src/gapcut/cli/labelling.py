@@ -89,19 +89,16 @@ def label(
     from gapcut.scenes.labelling import SceneModel
 
     pairs, skipped = _outputs(scan, out)
-    writes = {path: kind for _, target in pairs for path, kind in _writes(target, segments).items()}
-    check_outputs(writes, [scan, model, classes], force)
+    check_outputs(_writes(pairs, segments), [scan, model, classes], force)
     scene_model = SceneModel.load(model)
-    class_map = _checked_map(classes, scene_model)
     jobs_of = [FileJob(source, target, columns_for(source, scan, columns)) for source, target in pairs]
     tiling = Tiling(tile, halo, thread_count(jobs))
-    labelling = _Labelling(scene_model, time_limit, invalid, class_map, segments, model.absolute(), tiling)
+    known = _checked_map(classes, scene_model)
+    labelling = _Labelling(scene_model, time_limit, invalid, known, segments, model.absolute(), tiling)
     if scan.is_file():
         if engine != "threads" or address is not None:
             raise ValueError("--engine and --address are for many scans: name a folder of them")
-        document = _label_one(labelling, jobs_of[0])
-        emit(document, as_json, lambda console: _show_label(console, document))
-        return DONE
+        return _label_one(labelling, jobs_of[0], as_json)
     tiling.check(segments)
     asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments, "tile": tile, "halo": halo}
     with closing(engine_for(engine, jobs, address)) as workers:
@@ -123,10 +120,10 @@ def _checked_map(path: Path | None, model: SceneModel) -> ClassMap | None:
     return found
 
 
-def _label_one(labelling: _Labelling, job: FileJob) -> dict[str, Any]:
+def _label_one(labelling: _Labelling, job: FileJob, as_json: bool) -> int:
     try:
         with working(f"{job.source.name}: reading ...") as status:
-            return labelling.run(job, status)
+            document = labelling.run(job, status)
     except KeyboardInterrupt:
         kept = tiles_path(job.target)
         if not kept.is_dir():
@@ -134,13 +131,18 @@ def _label_one(labelling: _Labelling, job: FileJob) -> dict[str, Any]:
         raise Interrupted(
             f"interrupted: {kept} holds what is done; the same command goes on from there"
         ) from None
+    emit(document, as_json, lambda console: _show_label(console, document))
+    return DONE
 
 
-def _writes(target: Path, segments: bool) -> dict[Path, Kind]:
-    """What is written of a scan, and beside it."""
-    summary = summary_path(target)
-    listed = {segments_path(target): SEGMENTS} if segments else {}
-    return {target: LABELLED_SCAN, summary: kind_of_ending(summary), reasons_path(target): REASONS, **listed}
+def _writes(pairs: list[tuple[Path, Path]], segments: bool) -> dict[Path, Kind]:
+    """What is written of scans, and beside them."""
+    writes: dict[Path, Kind] = {}
+    for _, target in pairs:
+        summary = summary_path(target)
+        writes |= {target: LABELLED_SCAN, summary: kind_of_ending(summary), reasons_path(target): REASONS}
+        writes |= {segments_path(target): SEGMENTS} if segments else {}
+    return writes
 
 
 @dataclass(frozen=True)
