@@ -74,8 +74,8 @@ nb::tuple evaluate_from(MessageBounds& self, const In1<double>& weights, const I
     return evaluate(self.by_name(way), weights, graphs, seconds);
 }
 
-nb::tuple total_from(MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages,
-                     double unit, const std::string& way, std::optional<double> seconds) {
+nb::tuple total_of_messages(MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages,
+                            double unit, const std::string& way, std::optional<double> seconds) {
     self.set(messages, unit);
     Labeler& labeler = self.by_name(way);
     return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
@@ -136,7 +136,8 @@ void bind_lp_relaxed(nb::module_& m) {
     nb::class_<MessageBounds>(m, "MessageBounds", "One-hot bounds that start from the messages of an iteration.")
         .def(nb::init<const Problem&, int, int, double, int, double>(), "problem"_a, "threads"_a, "max_sweeps"_a,
              "tolerance"_a, "patience"_a, "least_progress"_a, nb::keep_alive<1, 2>())
-        .def("total", &total_from, "weights"_a, "messages"_a.none(), "unit"_a, "way"_a, "seconds"_a.none() = nb::none(),
+        .def("total", &total_of_messages, "weights"_a, "messages"_a.none(), "unit"_a, "way"_a,
+             "seconds"_a.none() = nb::none(),
              "Mean plane (dim,), mean loss and mean bound over all graphs: 'quick', of the messages alone; 'separate', "
              "after sweeps with a table for each edge; 'merged', after TRW-S. "
              "messages (2 K, M): those of the tails of all edges, then those of the heads, over `unit`; without from "
