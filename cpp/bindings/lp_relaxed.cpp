@@ -81,8 +81,8 @@ nb::tuple total_of_messages(MessageBounds& self, const In1<double>& weights, con
     return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
 }
 
-nb::tuple plane_of(const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
-                   std::optional<double> seconds) {
+nb::tuple plane_of_tables(const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
+                          std::optional<double> seconds) {
     const auto labels = labels_of(p, z);
     const auto rows = spans(p, tables);
     RelaxedPlane found =
@@ -148,7 +148,8 @@ void bind_lp_relaxed(nb::module_& m) {
     m.def("acyclic", &acyclic, "problem"_a,
           "Whether no graph has a cycle, two edges between the same nodes being one.");
     m.def("parallel_edges", &parallel_edges, "problem"_a, "Whether two edges join the same nodes, either way.");
-    m.def("table_plane", &plane_of, "problem"_a, "labels"_a, "tables"_a, "threads"_a, "seconds"_a.none() = nb::none(),
+    m.def("table_plane", &plane_of_tables, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
+          "seconds"_a.none() = nb::none(),
           "Mean plane (dim,) and mean loss of labels (N, K) on the simplex and tables (K K, M), made feasible.");
     m.def("feasible_point", &feasible, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
           "seconds"_a.none() = nb::none(),
