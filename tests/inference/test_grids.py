@@ -141,7 +141,7 @@ def test_no_bound_is_above_the_least_energy(seed: int, scale: float, sweeps: int
         energy = Energy.grid(unary, scale * table, right=rng.integers(0, 4, (height, width - 1)) / 7.0)
         found = solve(energy, "trws", max_sweeps=sweeps)
         least = solve(listed(energy), "brute").energy
-        assert found.bound <= least <= found.energy
+        assert found.bound <= least <= found.energy * (1 + 1e-12)  # sums in another order round differently
 
 
 @pytest.mark.usefixtures("no_lists")

@@ -26,10 +26,7 @@ def random_weights(rng: np.random.Generator, problem: LearningProblem) -> np.nda
     return w * (rng.random() < 0.95)
 
 
-@pytest.mark.parametrize(
-    ("persistency", "rounds"),
-    [(True, 300), (False, 150), pytest.param(True, N_RANDOM, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("persistency", "rounds"), [(True, N_RANDOM), (False, 150)])
 def test_equals_enumeration_on_random_graphs(persistency: bool, rounds: int) -> None:
     rng = np.random.default_rng(0)
     cuts = won = 0
