@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, read_graphs
+from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, no_graphs, read_graphs
 from gapcut.cli.outputs import GRAPHS, Force, check_outputs, write_result
 from gapcut.cli.progress import working
 from gapcut.cli.show import emit
@@ -120,8 +120,7 @@ def _sets(data: Path, select: str | None, unpack_limit: int | None) -> Iterator[
         found = found or len(graphs) > 0
         yield graphs
     if not found:
-        what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
-        raise ValueError(f"{data}: {what}")
+        raise no_graphs(data, select)
 
 
 def _fetched(name: str) -> dict[str, GraphSet]:

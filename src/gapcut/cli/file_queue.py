@@ -36,12 +36,19 @@ Address = Annotated[
 
 @dataclass(frozen=True)
 class FileJob:
-    """A file to read and the one to write; ``options`` for this file; ``known``: what is written down of it."""
+    """A file to read, with what is ``beside`` it (if it is there), and the one to write; ``options`` for this file;
+    ``known``: what is written down of it."""
 
     source: Path
     target: Path
     options: Any = None
+    beside: Path | None = None
     known: Entry | None = None
+
+    def absolute(self) -> FileJob:
+        """The same for a worker with another working folder."""
+        beside = None if self.beside is None else self.beside.absolute()
+        return replace(self, source=self.source.absolute(), target=self.target.absolute(), beside=beside)
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ def do_files(
     before = 0
     items = [replace(job, known=ledger.get(job.target)) for job in jobs]
     if engine.elsewhere:
-        items = [replace(i, source=i.source.absolute(), target=i.target.absolute()) for i in items]
+        items = [i.absolute() for i in items]
     begun = engine.map(Once(work, settings), items)
     with working(f"{len(jobs):,} files ...") as say, closing(begun) as outcomes:
         try:
@@ -132,9 +139,8 @@ class Once:
     settings: str
 
     def __call__(self, job: FileJob) -> Entry:
-        beside = job.source.with_name(f"{job.source.name}.labels.json")  # names of labels, read with the scan
-        names = digest(beside) if beside.is_file() else None
-        own = json.dumps([self.settings, digest(job.source), names, job.options], sort_keys=True)
+        beside = digest(job.beside) if job.beside is not None and job.beside.is_file() else None
+        own = json.dumps([self.settings, digest(job.source), beside, job.options], sort_keys=True)
         made_of = hashlib.sha256(own.encode()).hexdigest()
         known = job.known
         if known is not None and known.made_of == made_of and are_there(job.target.parent, known.written):

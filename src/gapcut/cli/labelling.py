@@ -34,7 +34,6 @@ from gapcut.cli.outputs import (
     reasons_path,
     segments_path,
     summary_path,
-    tiles_path,
     write_result,
 )
 from gapcut.cli.progress import working
@@ -86,12 +85,13 @@ def label(
     :param tile: Metres: label square tiles of this size in --jobs processes; large LAS is cut unasked.
     :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
     """
+    from gapcut.scenes.clouds import label_names_path
     from gapcut.scenes.labelling import SceneModel
 
     pairs, skipped = _outputs(scan, out)
     check_outputs(_writes(pairs, segments), [scan, model, classes], force)
     scene_model = SceneModel.load(model)
-    jobs_of = [FileJob(source, target, columns_for(source, scan, columns)) for source, target in pairs]
+    jobs_of = [FileJob(s, t, columns_for(s, scan, columns), label_names_path(s)) for s, t in pairs]
     tiling = Tiling(tile, halo, thread_count(jobs))
     known = _checked_map(classes, scene_model)
     labelling = _Labelling(scene_model, time_limit, invalid, known, segments, model.absolute(), tiling)
@@ -125,7 +125,9 @@ def _label_one(labelling: _Labelling, job: FileJob, as_json: bool) -> int:
         with working(f"{job.source.name}: reading ...") as status:
             document = labelling.run(job, status)
     except KeyboardInterrupt:
-        kept = tiles_path(job.target)
+        from gapcut.scenes.tiles import scratch_path
+
+        kept = scratch_path(job.target)
         if not kept.is_dir():
             raise
         raise Interrupted(

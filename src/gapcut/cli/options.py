@@ -133,7 +133,7 @@ def read_graphs(data: Path, select: str | None, unpack_limit: int | None) -> Gra
     _check_limit(unpack_limit)
     graphs = GraphSet.load(data, select=select, unpack_limit=unpack_limit)
     if not len(graphs):
-        raise _empty(data, select)
+        raise no_graphs(data, select)
     return graphs
 
 
@@ -164,7 +164,7 @@ def graph_sets(data: Path, select: str | None, unpack_limit: int | None) -> Iter
             found = True
             yield part
     if not found:
-        raise _empty(data, select)
+        raise no_graphs(data, select)
 
 
 def _check_limit(unpack_limit: int | None) -> None:
@@ -172,6 +172,7 @@ def _check_limit(unpack_limit: int | None) -> None:
         raise ValueError(f"--unpack-limit {unpack_limit} must be a number of bytes")
 
 
-def _empty(data: Path, select: str | None) -> ValueError:
+def no_graphs(data: Path, select: str | None = None) -> ValueError:
+    """Of a set in which none is, or none is selected."""
     what = f"no graph is selected by {select!r}" if select else "there are no graphs in it"
     return ValueError(f"{data}: {what}")

@@ -75,11 +75,6 @@ def reasons_path(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.name}.reasons")
 
 
-def tiles_path(labelled: Path) -> Path:
-    """Where ``label`` keeps what is done of a scan that is labelled tile by tile, until all is."""
-    return labelled.with_name(f"{labelled.name}.tiles")
-
-
 def graphs_path(proof: Path) -> Path:
     """Where the graphs that a proof is about are written."""
     return proof.with_name(f"{proof.stem}.graphs.npz")

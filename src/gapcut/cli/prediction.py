@@ -21,7 +21,17 @@ from gapcut.cli.file_queue import (
     engine_for,
     settings_digest,
 )
-from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, graph_sets, option
+from gapcut.cli.options import (
+    DataPath,
+    Jobs,
+    Json,
+    ModelPath,
+    Select,
+    UnpackLimit,
+    graph_sets,
+    no_graphs,
+    option,
+)
 from gapcut.cli.outputs import LABELS, Force, check_outputs, kind_of_ending, write_result
 from gapcut.cli.predicted import Labelled, write_npz, writer
 from gapcut.cli.progress import working
@@ -156,7 +166,7 @@ def _predict_files(
     """Labels of each file in a file of its own."""
     sources = [file for path in data for file in graph_files(path)]
     if not sources:
-        raise ValueError(f"{data[0]}: there are no graphs in it")
+        raise no_graphs(data[0])
     jobs = [FileJob(source, out / f"{source.stem}.npz") for source in sources]
     if len({job.target for job in jobs}) < len(jobs):
         raise ValueError(f"{out}: two files would be written to one name: label them into two folders")
@@ -177,7 +187,7 @@ class _LabelGraphs:
     def __call__(self, job: FileJob) -> FileWork:
         graphs = load_graph_file(job.source, self.unpack_limit)
         if not len(graphs):
-            raise ValueError(f"{job.source}: there are no graphs in it")
+            raise no_graphs(job.source)
         labelled = Labelled.of(self.svm, [graphs])
         write_atomically(job.target, lambda file: write_npz(file, labelled))
         document = {"data": str(job.source), "out": str(job.target), **labelled.counts}

@@ -127,8 +127,7 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if known.value == np.inf and clock.left is not None:  # hard constraints, at which local search is bad
-        turn = Deadline(share_of(clock, HARD_SHARE))
-        found = refine(energy, known, turn, lambda part, of_part, left: _search(part, of_part, left, None))
+        found = _exact(energy, known, Deadline(share_of(clock, HARD_SHARE)))
         known = known.better(energy, found.labels, found.bound)
         report(clock, known.labels, known.bound)
         if is_closed(energy, known) or not found.out_of_time:
@@ -138,12 +137,10 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if clock.left is None:
-        limits = _Limits(effort)
-        found = refine(energy, known, clock, lambda part, of_part, left: _search(part, of_part, left, limits))
+        found = _exact(energy, known, clock, _Limits(effort))
         report(clock, found.labels, found.bound)
         return found
-    turn = Deadline(share_of(clock, 1.0 if energy.n_cliques else SEARCH_SHARE))
-    found = refine(energy, known, turn, lambda part, of_part, left: _search(part, of_part, left, None))
+    found = _exact(energy, known, Deadline(share_of(clock, 1.0 if energy.n_cliques else SEARCH_SHARE)))
     report(clock, found.labels, found.bound)
     known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
@@ -153,14 +150,17 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
 
+def _exact(energy: Energy, known: Known, turn: Deadline, limits: _Limits | None = None) -> Found:
+    """Exact reductions, and the exact search of what they leave open."""
+    return refine(energy, known, turn, lambda part, of_part, left: _search(part, of_part, left, limits))
+
+
 def _early(energy: Energy, known: Known, clock: Deadline) -> Known:
     """With what the exact search finds at once, where there is a time limit and nobody has searched before."""
     seconds = min(EARLY_SECONDS, EARLY_SHARE * (clock.left or 0.0))
     if seconds < EARLY_SECONDS / 8 or known.value == np.inf or is_closed(energy, known):
         return known
-    found = refine(
-        energy, known, Deadline(seconds), lambda part, of_part, left: _search(part, of_part, left, None)
-    )
+    found = _exact(energy, known, Deadline(seconds))
     report(clock, found.labels, found.bound)
     return known.better(energy, found.labels, found.bound)
 

@@ -4,7 +4,15 @@ from gapcut.scenes.clouds.addition import with_original
 from gapcut.scenes.clouds.class_map import ClassMap
 from gapcut.scenes.clouds.cloud import NO_LABEL, PointCloud
 from gapcut.scenes.clouds.errors import CloudError, CloudFileError
-from gapcut.scenes.clouds.files import READABLE, WRITABLE, clouds_in, is_text, read_cloud, write_cloud
+from gapcut.scenes.clouds.files import (
+    READABLE,
+    WRITABLE,
+    clouds_in,
+    is_text,
+    label_names_path,
+    read_cloud,
+    write_cloud,
+)
 from gapcut.scenes.clouds.labelled import check_labelled, write_labelled
 from gapcut.scenes.clouds.superpoint import read_superpoint_cloud, read_superpoint_graph
 
@@ -19,6 +27,7 @@ __all__ = [
     "check_labelled",
     "clouds_in",
     "is_text",
+    "label_names_path",
     "read_cloud",
     "read_superpoint_cloud",
     "read_superpoint_graph",

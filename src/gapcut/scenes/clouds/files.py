@@ -170,8 +170,13 @@ def _is_damage(error: BaseException) -> bool:
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
+def label_names_path(path: Path) -> Path:
+    """Where names of a cloud's labels are read, if its own format has none."""
+    return path.with_name(f"{path.name}.labels.json")
+
+
 def _with_sidecar(table: Table, path: Path) -> Table:
-    beside = path.with_name(path.name + ".labels.json")
+    beside = label_names_path(path)
     if table.said.label_names or not beside.is_file():
         return table
     try:

@@ -1,8 +1,17 @@
 """Large scans labelled tile by tile, as if they were labelled whole, in memory that the tile sets."""
 
-from gapcut.scenes.tiles.label import TiledScan, label_tiled, spelled
+from gapcut.scenes.tiles.label import TiledScan, label_tiled, scratch_path, spelled
 from gapcut.scenes.tiles.needs import Needs, free_bytes
 from gapcut.scenes.tiles.plan import TileOptions
 from gapcut.scenes.tiles.survey import ScanFile
 
-__all__ = ["Needs", "ScanFile", "TileOptions", "TiledScan", "free_bytes", "label_tiled", "spelled"]
+__all__ = [
+    "Needs",
+    "ScanFile",
+    "TileOptions",
+    "TiledScan",
+    "free_bytes",
+    "label_tiled",
+    "scratch_path",
+    "spelled",
+]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gapcut.inference import Solution
-from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.clouds import PointCloud, label_names_path
 from gapcut.scenes.clouds.labelled import write_added
 from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
@@ -116,6 +116,11 @@ def label_tiled(
     )
 
 
+def scratch_path(target: str | PathLike[str]) -> Path:
+    """Where what is found is kept until the scan is written."""
+    return Path(f"{target}.tiles")
+
+
 def _of_grown_segments(path: Path) -> SceneModel:
     model = steps.model_of(path)
     if model.settings.segments == "given":
@@ -125,12 +130,12 @@ def _of_grown_segments(path: Path) -> SceneModel:
 
 def _opened(target: str | PathLike[str], scan: ScanFile, model: Path, grid: TileGrid, halo: float) -> Scratch:
     """The folder of what is found, which another run of the same work may have begun."""
-    scratch = Scratch(Path(f"{target}.tiles"))
+    scratch = Scratch(scratch_path(target))
     said = {"gapcut": __version__, "tile": grid.size, "halo": halo, "invalid": scan.invalid}
     # a list of pairs: earlier labels are kept as places in the classes file, so its order counts
     classes = None if scan.classes is None else list(scan.classes.numbers.items())
     said |= {"columns": scan.columns, "classes": classes}
-    names = scan.path.with_name(f"{scan.path.name}.labels.json")
+    names = label_names_path(scan.path)
     files = [scan.path, names] if names.is_file() else [scan.path]
     scratch.open(known_key(model, files, said))
     return scratch
