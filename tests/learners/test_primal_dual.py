@@ -287,8 +287,8 @@ def test_a_split_of_another_problem_is_refused():
     assert refused > 10
 
 
-def test_sparse_edge_features_give_the_same_steps_by_either_loop():
-    """How dense they are decides which loops they meet; columns of zeros change the density and nothing else."""
+def graphs_of_like_neighbours() -> tuple[list[TinyGraph], list[np.ndarray]]:
+    """Twelve features of edges, of which those between equal labels have most."""
     rng = np.random.default_rng(4)
     graphs, labels = [], []
     for _ in range(6):
@@ -300,6 +300,23 @@ def test_sparse_edge_features_give_the_same_steps_by_either_loop():
         features = np.where(present, 0.5 + rng.random(present.shape), 0.0)
         graphs.append(TinyGraph(np.eye(4)[y] + rng.normal(0.0, 0.6, (30, 4)), edges, features))
         labels.append(y)
+    return graphs, labels
+
+
+def test_no_pair_becomes_active_before_labels_move():
+    """The first gradients are sums over the true labels: what they differ by is rounding, on whatever target."""
+    graphs, labels = graphs_of_like_neighbours()
+    problem = learning_problem(graphs, labels, n_labels=4, C=20.0, loss_scale=100.0)
+    steps = Steps(PrimalDual(), problem, CutOracle(problem))
+    steps.state.advance(1)
+    assert steps.state.active_pairs == 0
+    steps.state.advance(30)
+    assert steps.state.active_pairs > 0
+
+
+def test_sparse_edge_features_give_the_same_steps_by_either_loop():
+    """How dense they are decides which loops they meet; columns of zeros change the density and nothing else."""
+    graphs, labels = graphs_of_like_neighbours()
     found = []
     for zeros, threads in ((0, 1), (0, 3), (200, 1)):  # a quarter of the features, or a sixtieth
         wide = [

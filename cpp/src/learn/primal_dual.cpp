@@ -15,6 +15,8 @@ namespace gapcut {
 namespace {
 
 constexpr double kZero = 1e-9;  // smaller weights count as zero: rounding would keep pairs active otherwise
+// Sums of floats differ by so much from what they stand for: labels that are still the true ones would activate pairs.
+constexpr double kRounding = 1e-6;
 
 constexpr std::int64_t kFirstUpdate =
     10;  // iterations before the metric is first adapted; then at twice as many, and so on
@@ -207,7 +209,11 @@ double PrimalDual::State::pair_step(std::int64_t label) {
     for (auto pair = label * K; pair < (label + 1) * K; ++pair) {
         const auto at = p.unary_size() + pair * De;
         metric.pair_gram().multiply(w.data() + at, linear.data());
-        for (std::int64_t d = 0; d < De; ++d) linear[d] -= pair_gradient[pair * De + d] - true_sum[at + d];
+        const bool active = edges->active(static_cast<std::int32_t>(pair));
+        for (std::int64_t d = 0; d < De; ++d) {
+            const double given = pair_gradient[pair * De + d], wanted = true_sum[at + d], slope = given - wanted;
+            if (active || std::abs(slope) > kRounding * std::max(std::abs(given), std::abs(wanted))) linear[d] -= slope;
+        }
         if (bounded_pair[pair]) {
             std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
             box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
