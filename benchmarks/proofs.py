@@ -47,7 +47,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared = os.environ.get("GAPCUT_SHARED", Path(__file__).resolve().parents[2] / "shared")
-    parser.add_argument("--data", default="tables/cut,tables/lp,planted/cut,planted/lp", help="data and oracles")
+    parser.add_argument(
+        "--data", default="tables/cut,tables/lp,planted/cut,planted/lp", help="data and oracles"
+    )
     parser.add_argument("--C", default="0.1,1,10")
     parser.add_argument("--planted-nodes", type=int, default=60)
     parser.add_argument("--shared", type=Path, default=Path(shared))
