@@ -1,6 +1,6 @@
 """Proofs of claims: what they cost, how large they are, what 16 bits lose.
 
-    python benchmarks/proofs.py [--data tables/cut,tables/lp,planted/cut] [--C 0.1,1,10] [--planted-nodes 60]
+    python benchmarks/proofs.py [--data tables/cut,tables/lp,planted/cut,planted/lp] [--C 0.1,1,10] [--planted-nodes 60]
 
 CPU seconds of all threads, medians of five (of training where it is short): training to 1 %; one pass at the model's
 weights (cuts; message passing from the multipliers); making the proof and writing it and its graphs. `part`: this less
@@ -47,7 +47,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared = os.environ.get("GAPCUT_SHARED", Path(__file__).resolve().parents[2] / "shared")
-    parser.add_argument("--data", default="tables/cut,tables/lp,planted/cut", help="data and oracles")
+    parser.add_argument(
+        "--data", default="tables/cut,tables/lp,planted/cut,planted/lp", help="data and oracles"
+    )
     parser.add_argument("--C", default="0.1,1,10")
     parser.add_argument("--planted-nodes", type=int, default=60)
     parser.add_argument("--shared", type=Path, default=Path(shared))
@@ -119,7 +121,7 @@ def numbers(proof: Proof, point: DualPoint) -> int:
         return int(proof.arrays["labels"].size + proof.arrays["shares"].size)
     assert point.labels is not None
     tables = point.relaxation.whole(point.labels)[0].tables
-    edges, others = proof.arrays["messages"].shape
+    edges, others, _ = proof.arrays["messages"].shape
     return 2 * edges * (others + 1) + int(np.count_nonzero(tables))
 
 

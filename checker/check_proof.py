@@ -74,7 +74,7 @@ def product(a, b):
 class Problem:  # what both files say, checked for all that the rest of this program relies on
     def __init__(self, proof, graphs):
         said = self.said = json.loads(str(proof["header"]))
-        need(said["format"] == "gapcut proof" and said["version"] == 2, "not a proof of version 2")
+        need(said["format"] == "gapcut proof" and said["version"] == 3, "not a proof of version 3")
         self.binary = {"relaxed binary": True, "LP-relaxed one-hot": False}[said["problem"]]
         need({type(said[x]) for x in ("C", "loss_scale", "lower", "upper")} <= {int, float}, "not a number")
         need(not graphs.keys() - KNOWN, "nothing is proven of graphs with more arrays, of cliques say")
@@ -120,9 +120,8 @@ def upper_end(p, proof):
     |z - y| = y + z (1 - 2 y); so with A_uk = w_k . x_u + r_u (1 - 2 y_uk) and b_ekl = w_kl . f_e
         s_i = sum_u r_u - w . F(y) + max over Z_i of [ sum_uk A_uk z_uk + sum_ekl b_ekl m_ekl ]."""
     K, (Up, ku), (Wp, kw) = p.K, pieces(p.unary.T), pieces(p.pairwise.reshape(p.K * p.K, -1).T)
-    d = np.zeros((p.M, 0)) if p.binary else fits(proof, "messages", np.float32, p.M, K - 1).astype(np.float64)
-    Dp, kd = pieces(d)  # messages of all edges to their heads; that for the last label is 0
-    unit = WHOLE << max(p.kx + ku, p.kf + kw, kd)  # A, b and messages are whole numbers over this
+    step = Fraction(1 if p.binary else fits(proof, "message_step", np.float64, 1).item())
+    unit = (WHOLE << max(p.kx + ku, p.kf + kw)) * step.denominator  # A, b, d are whole numbers over this
     A = product(p.Xp, Up) * (unit >> (p.kx + ku))
     rest, slack = np.zeros(p.n, dtype=object), Fraction(0)  # rest: - w . F(y)
     np.subtract.at(rest, p.graph, A[np.arange(p.N), p.y])
@@ -147,7 +146,9 @@ def upper_end(p, proof):
         else:
             # For any messages d: sum_kl b_ekl m_ekl = sum_l d_el z_vl + sum_kl (b_ekl - d_el) m_ekl, as sum_k m_ekl =
             # z_vl; and, as m >= 0 and sum_l m_ekl = z_uk, the last sum is at most sum_k max_l (b_ekl - d_el) z_uk.
-            d = product([(s, q[rows]) for s, q in Dp], [(0, np.eye(K - 1, K, dtype=np.int64))]) * (unit >> kd)
+            # Those in the file count steps: three bytes, the lowest first, less 2^23; that for the last label is 0.
+            d = fits(proof, "messages", np.uint8, p.M, K - 1, 3)[rows] @ [1, 1 << 8, 1 << 16] - (1 << 23)
+            d = np.pad(d, ((0, 0), (0, 1))).astype(object) * (unit // step.denominator * step.numerator)
             np.add.at(A, head, d)
             np.add.at(A, tail, (b.reshape(-1, K, K) - d[:, None, :]).max(axis=2))
     need(len(shares) == 0, "there are more shares than arcs")
@@ -203,8 +204,7 @@ def tables(proof, p, u, v):
     return T
 
 
-def moment(counts, parts, k):
-    """Sum over the rows of counts / WHOLE times features, column by column; counts, at most WHOLE, are one piece."""
+def moment(counts, parts, k):  # sum over the rows of counts / WHOLE, which is one piece, times features
     return [Fraction(x, WHOLE << k) for x in product([(0, counts[None])], parts)[0].tolist()]
 
 

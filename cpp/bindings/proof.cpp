@@ -20,12 +20,11 @@ nb::tuple to_tuple(const Problem& p, ArcShares&& shares) {
 
 nb::tuple bound_of_shares(const Problem& p, const In1<double>& weights, const In1<std::int32_t>& pairs,
                           const In2<std::uint16_t>& shares, int threads, std::optional<double> seconds) {
-    ArcShares given(p, to_vector(pairs));
-    if (shares.shape(0) != pairs.size() || shares.size() != given.of_arc.size())
-        throw std::invalid_argument("shares must be (label pairs, edges)");
-    given.of_arc.assign(shares.data(), shares.data() + shares.size());
-    const SlackBound found =
-        until(seconds, [&](const StopTest& stop) { return slack_bound(p, span(weights), given, threads, stop); });
+    if (shares.shape(0) != pairs.size()) throw std::invalid_argument("shares must be (label pairs, edges)");
+    const std::span given(shares.data(), shares.size());
+    const SlackBound found = until(seconds, [&](const StopTest& stop) {
+        return slack_bound(p, span(weights), span(pairs), given, threads, stop);
+    });
     return nb::make_tuple(found.bound, found.rounding);
 }
 

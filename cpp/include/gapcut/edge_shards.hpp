@@ -47,6 +47,8 @@ class EndSums {
     Real* tail(std::int64_t label) { return tail_.data() + label * kStride; }
     Real* head(std::int64_t label) { return head_.data() + label * kStride; }
     void scatter(std::int64_t begin, std::int64_t n);
+    // Gives the lists back; the rows stay.
+    void end_chunks() { tail_ = head_ = std::vector<Real>(); }
 
     // Row of a node of the shard, row_width(K) long.
     const Real* row(std::int64_t node) const { return rows_.data() + (node - range_.node_begin) * width_; }

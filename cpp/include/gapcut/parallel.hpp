@@ -55,4 +55,10 @@ class Workers {
 // The same once, with up to `threads` threads started for it.
 void parallel_for(std::int64_t count, int threads, const Workers::Item& f, const StopTest& stop = {});
 
+// One, where all is done before a second thread gets to work: `operations` take a nanosecond or two each.
+inline int worthwhile_threads(std::int64_t operations, int threads) {
+    constexpr std::int64_t kStart = 1 << 20;  // a start takes 0.4 ms, with the memory that it asks for
+    return operations < kStart ? 1 : threads;
+}
+
 }  // namespace gapcut

@@ -108,8 +108,9 @@ void add_edges(const Problem& p, std::span<const float> z, std::int64_t begin, s
 std::vector<double> relaxed_difference(const Problem& p, std::span<const float> z, int threads, const StopTest& stop) {
     if (std::ssize(z) != p.nodes.rows() * p.n_labels) throw std::invalid_argument("relaxed labels have the wrong size");
     std::vector<std::vector<double>> part(kShards);
+    const auto operations = 10 * p.n_labels * (p.nodes.rows() + p.edges.rows());  // about
     parallel_for(
-        kShards, threads,
+        kShards, worthwhile_threads(operations, threads),
         [&](std::int64_t shard, int) {
             auto& sum = part[shard];
             sum.assign(static_cast<std::size_t>(p.full_dim()), 0.0);

@@ -32,23 +32,26 @@ std::vector<std::uint8_t> arcs_with_gain(const Problem& p, std::span<const doubl
     return gain;
 }
 
-SlackBound slack_bound(const Problem& p, std::span<const double> weights, const ArcShares& shares, int threads,
-                       const StopTest& stop) {
+SlackBound slack_bound(const Problem& p, std::span<const double> weights, std::span<const std::int32_t> pairs,
+                       std::span<const std::uint16_t> shares, int threads, const StopTest& stop) {
     const auto M = static_cast<std::size_t>(p.edges.rows());
-    const auto pairs = static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels);
-    if (shares.of_arc.size() != shares.pairs.size() * M) throw std::invalid_argument("one share an arc is needed");
-    std::vector<float> tail(shares.of_arc.size()), head(tail.size());  // exact: whole numbers, their sum a power of two
-    for (std::size_t i = 0; i < tail.size(); ++i) {
-        if (shares.of_arc[i] > ArcShares::kWhole) throw std::invalid_argument("a share is more than the whole");
-        tail[i] = static_cast<float>(shares.of_arc[i]);
-        head[i] = static_cast<float>(ArcShares::kWhole - shares.of_arc[i]);
+    const auto all = static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels);
+    if (shares.size() != pairs.size() * M) throw std::invalid_argument("one share an arc is needed");
+    std::vector<float> parts(2 * shares.size());  // exact: whole numbers, their sum a power of two
+    const std::span tail(parts.data(), shares.size()), head(parts.data() + shares.size(), shares.size());
+    bool sound = true;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        sound &= shares[i] <= ArcShares::kWhole;
+        tail[i] = static_cast<float>(shares[i]);
+        head[i] = static_cast<float>(ArcShares::kWhole - shares[i]);
     }
-    ArcMultipliers multipliers{std::vector<std::span<const float>>(pairs), std::vector<std::span<const float>>(pairs)};
-    for (std::size_t q = 0; q < shares.pairs.size(); ++q) {
-        const auto pair = static_cast<std::size_t>(shares.pairs[q]);
-        if (pair >= pairs) throw std::invalid_argument("a label pair does not exist");
-        multipliers.tail[pair] = {tail.data() + q * M, M};
-        multipliers.head[pair] = {head.data() + q * M, M};
+    if (!sound) throw std::invalid_argument("a share is more than the whole");
+    ArcMultipliers multipliers{std::vector<std::span<const float>>(all), std::vector<std::span<const float>>(all)};
+    for (std::size_t q = 0; q < pairs.size(); ++q) {
+        const auto pair = static_cast<std::size_t>(pairs[q]);
+        if (pair >= all) throw std::invalid_argument("a label pair does not exist");
+        multipliers.tail[pair] = tail.subspan(q * M, M);
+        multipliers.head[pair] = head.subspan(q * M, M);
     }
     return slack_bound(p, weights, multipliers, threads, stop);
 }

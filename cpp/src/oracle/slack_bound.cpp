@@ -49,6 +49,10 @@ class Pass {
 
     void edges(std::int64_t shard);
     double nodes(std::int64_t begin, std::int64_t end) const;  // sum of max(0, .) + loss - w'Psi(y) of nodes
+    // About: ten an arc, as many a label of a node.
+    std::int64_t operations() const {
+        return 10 * (std::ssize(pairs_) * p_.edges.rows() + p_.n_labels * p_.nodes.rows());
+    }
     double truth() const {
         double sum = 0.0;
         for (const Shard& s : shards_) sum += s.truth;
@@ -90,6 +94,7 @@ void Pass::edges(std::int64_t shard) {
         s.truth += truth;
         s.sums.scatter(begin, n);
     });
+    s.sums.end_chunks();  // memory that the next shard finds warm
 }
 
 double Pass::nodes(std::int64_t begin, std::int64_t end) const {
@@ -145,6 +150,7 @@ void check_multipliers(const Problem& p, const ArcMultipliers& multipliers) {
 SlackBound slack_bound(const Problem& p, std::span<const double> weights, const ArcMultipliers& multipliers,
                        int threads, const StopTest& stop) {
     Pass pass(p, weights, multipliers);
+    threads = worthwhile_threads(pass.operations(), threads);
     parallel_for(kEdgeShards, threads, [&](std::int64_t shard, int) { pass.edges(shard); }, stop);
     const auto N = p.nodes.rows(), blocks = (N + kNodes - 1) / kNodes;
     std::vector<double> part(static_cast<std::size_t>(blocks));

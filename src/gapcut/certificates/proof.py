@@ -24,7 +24,11 @@ Piece = bytes | memoryview
 _NOISE: Final = ("messages",)
 """Arrays that compression does not make smaller."""
 
-FORMAT: Final = {"format": "gapcut proof", "version": 2}
+_SMALL: Final = 1 << 18
+"""Bytes of all arrays up to which none is compressed: it would be a seventh of the work, and the graphs beside it are
+larger."""
+
+FORMAT: Final = {"format": "gapcut proof", "version": 3}
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class Proof(Bracket):
         """The proof file, whole or not at all. NumPy alone reads it."""
         header = np.array(json.dumps(dict(self.header)))
         arrays: dict[str, Any] = {"header": header, **self.arrays}
-        write_atomically(path, lambda file: _write(file, arrays, _NOISE))
+        stored = arrays if sum(array.nbytes for array in arrays.values()) <= _SMALL else _NOISE
+        write_atomically(path, lambda file: _write(file, arrays, stored))
 
     def save_graphs(self, path: Path) -> None:
         """The graph file that it is about."""

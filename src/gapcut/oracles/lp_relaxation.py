@@ -19,7 +19,7 @@ from gapcut.oracles.base import (
     SlackProof,
     contiguous,
 )
-from gapcut.oracles.whole import WHOLE, given_entries, whole_simplex, whole_tables
+from gapcut.oracles.whole import WHOLE, given_entries, whole_messages, whole_simplex, whole_tables
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
@@ -127,12 +127,14 @@ class LpRelaxation(Relaxation):
         return RelaxedLabels(*_core.mixed_point(self._core, *points, labeling, shares, self._threads))
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
-        """Messages (M, K - 1) of all edges to their heads, less that for the last label, from the multipliers;
-        ``closely``: after sweeps. The best ones to the tails follow from them."""
+        """Messages (M, K - 1, three bytes) of all edges to their heads, less that for the last label, from the
+        multipliers; ``closely``: after sweeps. The best ones to the tails follow from them."""
         sweeps = SWEEPS if closely else 0
         found = _core.edge_messages(self._core, contiguous(w), self.state, sweeps, self._threads)
+        found[1, :-1], counts, step = whole_messages(found[1, :-1])
         bound = _core.bound_of_messages(self._core, contiguous(w), found, self._threads)
-        return SlackProof({"messages": found[1, :-1].T}, SlackBound(bound, bound))
+        arrays = {"messages": counts.transpose(1, 0, 2), "message_step": np.array([step])}
+        return SlackProof(arrays, SlackBound(bound, bound))
 
     def whole(self, point: RelaxedLabels) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
         """Labels of every node that add up to one, tables that add up to them; in the arrays only what the sums do not

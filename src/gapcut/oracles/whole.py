@@ -5,6 +5,7 @@ Whatever is rounded here stays feasible: it costs tightness, never truth.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,13 @@ WHOLE: Final = 1 << 15
 """Units of 1: shares, labels and table entries are multiples of 1/WHOLE, which float32 holds exactly."""
 
 UInt16Array = NDArray[np.uint16]
+UInt8Array = NDArray[np.uint8]
+
+_MESSAGE: Final = 1 << 23
+"""Steps that a message has less than, in either direction: with an offset three bytes each."""
+
+_LEAST_STEP: Final = -149
+"""Power of two below which float32 has no numbers."""
 
 
 def whole_labels(labels: AnyArray) -> UInt16Array:
@@ -71,3 +79,14 @@ def given_entries(tables: IntArray, tail: IntArray, head: IntArray) -> UInt16Arr
         inner.append(found)
     given = inner[0][:, None] & inner[1][None, :]
     return np.asarray(tables.transpose(2, 0, 1)[given.transpose(2, 0, 1)], dtype=np.uint16)
+
+
+def whole_messages(messages: NDArray[np.float32]) -> tuple[NDArray[np.float32], UInt8Array, float]:
+    """Near ``messages``, in float32, which holds them exactly; the same as a proof file has them, three bytes each; and
+    the step that these count, a power of two."""
+    largest = float(np.abs(messages).max(initial=0.0))
+    power = max(_LEAST_STEP, math.frexp(largest)[1] - 23)
+    steps = np.clip(np.rint(np.ldexp(messages, -power, dtype=np.float64)), 1 - _MESSAGE, _MESSAGE - 1)
+    counts = (steps + _MESSAGE).astype("<u4")
+    low_bytes = counts.view(np.uint8).reshape(*messages.shape, 4)[..., :3]
+    return np.asarray(np.ldexp(steps, power), dtype=np.float32), low_bytes, math.ldexp(1.0, power)

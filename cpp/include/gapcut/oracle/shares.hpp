@@ -35,8 +35,9 @@ ArcShares shares_of(const Problem& problem, std::span<const double> weights, con
 // (pairs, M) whether w^{kl} . phi_e > 0 for the pairs with weight, in exact arithmetic: products may underflow.
 std::vector<std::uint8_t> arcs_with_gain(const Problem& problem, std::span<const double> weights);
 
-// Mean over graphs of what these shares prove. Throws std::invalid_argument for shares of another problem.
-SlackBound slack_bound(const Problem& problem, std::span<const double> weights, const ArcShares& shares, int threads,
-                       const StopTest& stop = {});
+// Mean over graphs of what the shares (pairs, M) of these label pairs prove. Throws std::invalid_argument for shares of
+// another problem.
+SlackBound slack_bound(const Problem& problem, std::span<const double> weights, std::span<const std::int32_t> pairs,
+                       std::span<const std::uint16_t> shares, int threads, const StopTest& stop = {});
 
 }  // namespace gapcut
