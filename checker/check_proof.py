@@ -224,7 +224,7 @@ def decimal(value, up):  # six digits after the point, rounded down or up
 
 def main(arguments):
     try:
-        need(len(arguments) in (2, 4) and arguments[2:3] in ([], ["--raw"]), __doc__.splitlines()[0])
+        need(len(arguments) in (2, 4) and arguments[2:3] in ([], ["--raw"]), str(__doc__).splitlines()[0])
         sys.set_int_max_str_digits(0)  # both ends are printed, however long
         data = [np.fromfile(path, np.uint8).tobytes() for path in arguments[:2]]  # read once: hashed and used
         files = [np.load(io.BytesIO(each), allow_pickle=False) for each in data]
