@@ -9,6 +9,7 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.shares import can_be_listed
 from gapcut.inference.persistency import refuse_cliques
 from gapcut.inference.solution import Found
 from gapcut.typing import Int32Array
@@ -44,6 +45,8 @@ def search(
     energy: Energy, clock: Deadline, labels: Int32Array, effort: float, seed: int = 0
 ) -> tuple[Int32Array, bool]:
     """Labels after the search, and whether the time limit ended it."""
+    if not can_be_listed(energy, clock):
+        return labels, True
     work = math.inf
     if clock.left is None:
         work = effort * min(WORK, WORK_PER_ENTRY * (energy.n_entries() + energy.n_nodes))
