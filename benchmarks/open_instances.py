@@ -5,10 +5,11 @@
 Seeded instances of four kinds: planar and cubic spin glasses, Potts grids of noise, planted 3-colourings with costs,
 random binary energies of high coupling. toulbar2 gets each energy as it is, in integers with 50 bits, and prints every
 better labeling; the last one before the limit counts. Limits are seconds of CPU. ``auto`` plans by the wall clock: on a
-busy machine its limit is longer, by as much as the wall clock ran ahead in the instance before; ``CPU`` says what it
-used, child processes and their start included, and then toulbar2. That is ended by its CPU clock, at the limit or at
-what ``auto`` used, whichever is more. ``auto`` may use toulbar2 too, if it is installed. The lower energy is bold (both
-where they agree to 1e-9); ``bound`` is that of auto; a star marks a proven optimum.
+busy machine its limit is longer, by as much as the wall clock ran ahead in the run before, and it begins anew, with
+nothing kept, where it got less than 80 % of the CPU seconds. ``CPU`` says what its last run used, child processes and
+their start included, and then toulbar2. That is ended by its CPU clock, at the limit or at what ``auto`` used,
+whichever is more. ``auto`` may use toulbar2 too, if it is installed. The lower energy is bold (both where they agree to
+1e-9); ``bound`` is that of auto; a star marks a proven optimum.
 """
 
 from __future__ import annotations
@@ -148,15 +149,20 @@ def toulbar2(energy: Energy, limit: float) -> tuple[float, bool]:
 class Stretched:
     """Wall-clock limits that leave so many seconds of CPU, if the machine is as busy as the last time."""
 
+    ENOUGH, TRIES = 0.8, 4
+
     def __init__(self) -> None:
         self.ratio = 1.0
 
     def solve(self, energy: Energy, seconds: float) -> tuple[Solution[IntArray], float]:
-        """The solution, and the CPU seconds it took."""
-        wall, begun = time.perf_counter(), cpu_seconds()
-        found = solve(energy, time_limit=seconds * self.ratio)
-        used = cpu_seconds() - begun
-        self.ratio = max((time.perf_counter() - wall) / max(used, 1e-3), 1.0)
+        """The solution, and the CPU seconds it took; again where these are far too few."""
+        for _ in range(self.TRIES):
+            wall, begun = time.perf_counter(), cpu_seconds()
+            found = solve(energy, time_limit=seconds * self.ratio)
+            used = cpu_seconds() - begun
+            self.ratio = max((time.perf_counter() - wall) / max(used, 1e-3), 1.0)
+            if used >= self.ENOUGH * seconds or found.status != "stopped":
+                break
         return found, used
 
 

@@ -191,6 +191,15 @@ def test_forests_and_elimination_get_over_forbidden_pairs(seed: int) -> None:
     assert found.energy <= least + 0.05 * (energy.unaries().reshape(-1, 3).max(axis=1).sum() - least)
 
 
+def test_forests_end_where_series_reduction_leaves_nothing() -> None:
+    """A cycle with forbidden pairs: the search has nothing to seek then, and ends at the optimum without a limit."""
+    n = 12
+    edges = np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1)
+    energy = Energy(np.random.default_rng(0).random((n, 3)), edges, np.where(np.eye(3) > 0, INF, 0.0))
+    found = solve(energy, "trees", start=np.zeros(n, dtype=np.int64))
+    assert found.energy == solve(energy).energy < INF
+
+
 def test_the_published_spin_glass(shared: Path) -> None:
     """In two seconds better than the integer program in 24, which ends at -3630.15."""
     energy = read_energy(shared / "cases" / "inference" / "spin_glass_24.cfn")

@@ -26,10 +26,12 @@ constexpr std::int64_t kFirstCycle = 100;
 constexpr double kHighestTemperature = 0.2, kLowestPenalty = 2.0;  // of links_.scale()
 constexpr double kHardPart = 0.1;                                  // of a cycle, with the full penalty
 
-// Where entries are forbidden: restarts by annealing of single flips.
+// Where entries are forbidden: restarts by annealing of single flips. Each entry takes 40 bytes there.
+constexpr double kEntriesOfKernel = 1 << 20;
 constexpr std::size_t kMostElites = 16;
-constexpr int kParents = 3;                                // elites that a new labeling is recombined with
-constexpr double kFirstAnnealing = 1e6, kGrowth = 1.3;     // flips tried; each next one longer
+constexpr int kParents = 3;                             // elites that a new labeling is recombined with
+constexpr double kFirstAnnealing = 1e6, kGrowth = 1.3;  // flips tried; each next one longer
+constexpr double kLongestAnnealing = 1e12;
 constexpr double kWithMending = 2.0;                       // times the work of an annealing
 constexpr double kLeastPenalty = 1.2, kMostPenalty = 3.0;  // the lowest of an annealing, of the kernel's scale
 
@@ -212,6 +214,11 @@ class Search {
     void windows(TreeSearchResult& out) {
         best_ = whole_energy();
         best_labels_ = labels_;
+        if (links_.forbids() && links_.entries() <= kEntriesOfKernel) kernel_.emplace(reduced_);
+        if (kernel_ && kernel_->size() == 0) {  // then this is the optimum
+            kernel_->complete(labels_);
+            return keep_better();
+        }
         std::int64_t length = kFirstCycle + std::ssize(links_.nodes()) / kLargestWindow;
         for (int cycle = 0; !stops(); ++cycle) {
             const double high = links_.scale() * (1.0 - cycle % 3 / 4.0),
@@ -224,7 +231,7 @@ class Search {
             links_.harden();
             keep_better();
             length += length / 2;
-            if (links_.forbids() && links_.entries() <= kEntriesOfWhole) restarts(out);
+            if (kernel_) restarts(out);
         }
     }
 
@@ -239,19 +246,18 @@ class Search {
     // As much work as the rest has done: a new labeling by annealing, mended by windows, then recombined with others
     // made so and with the best one.
     void restarts(TreeSearchResult& out) {
-        if (!kernel_) kernel_.emplace(reduced_);
         Annealing annealing(*kernel_);
         while (restarted_ < read_ - restarted_ && !stops()) {
             const double begun = read_;
             const double penalty = kLeastPenalty * std::pow(kMostPenalty / kLeastPenalty, uniform());
-            const double sweeps = std::max(annealed_ / std::max(kernel_->size(), 1), 1.0);
+            const double sweeps = std::max(annealed_ / kernel_->size(), 1.0);
             annealing.run(static_cast<std::int64_t>(sweeps), penalty, random_(), labels_, [&](double read) {
                 read_ += read;
                 return stops();
             });
             for (const double took = read_ - begun; read_ - begun < kWithMending * took && !stops();) window(0.0, out);
             join_elites();
-            annealed_ *= kGrowth;
+            annealed_ = std::min(kGrowth * annealed_, kLongestAnnealing);
             restarted_ += read_ - begun;
         }
     }
