@@ -95,7 +95,8 @@ def auto(
        improving QPBO.
     3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
        installed (for half of the time left), else, or after it, by the integer program. With a time limit this is
-       tried for at most two seconds before 2. as well.
+       tried for at most two seconds before 2. as well; where nothing allowed is known, after a tenth of the time for
+       forests, first and longest.
     4. With a time limit, forests again until it is reached.
 
     Large grids (``Energy.grid``) keep no list of edges here: TRW-S, then windows of the image are solved one by one
