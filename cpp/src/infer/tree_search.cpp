@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
+#include "annealing.hpp"
 #include "elimination.hpp"
+#include "recombination.hpp"
 
 namespace gapcut::infer {
 namespace {
@@ -22,6 +25,15 @@ constexpr std::int64_t kFirstCycle = 100;
 // The penalty was chosen on two colourings with one run of two seconds each; runs vary more than its neighbours differ.
 constexpr double kHighestTemperature = 0.2, kLowestPenalty = 2.0;  // of links_.scale()
 constexpr double kHardPart = 0.1;                                  // of a cycle, with the full penalty
+
+// Where entries are forbidden: restarts by annealing of single flips. Each entry takes 40 bytes there.
+constexpr double kEntriesOfKernel = 1 << 20;
+constexpr std::size_t kMostElites = 16;
+constexpr int kParents = 3;                             // elites that a new labeling is recombined with
+constexpr double kFirstAnnealing = 1e6, kGrowth = 1.3;  // flips tried; each next one longer
+constexpr double kLongestAnnealing = 1e12;
+constexpr double kWithMending = 2.0;                       // times the work of an annealing
+constexpr double kLeastPenalty = 1.2, kMostPenalty = 3.0;  // the lowest of an annealing, of the kernel's scale
 
 class Search {
   public:
@@ -47,6 +59,11 @@ class Search {
 
   private:
     static constexpr std::int64_t kOutside = -2, kRoot = -1;
+
+    struct Elite {
+        double value;
+        std::vector<std::int32_t> labels;
+    };
 
     std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
 
@@ -195,8 +212,13 @@ class Search {
     // so far (simulated annealing over windows), and count if they end lower. In these, what is forbidden costs little
     // at first (strategic oscillation, Glover 1977), and more than all else at the end.
     void windows(TreeSearchResult& out) {
-        double best = whole_energy();
-        std::vector<std::int32_t> best_labels = labels_;
+        best_ = whole_energy();
+        best_labels_ = labels_;
+        if (links_.forbids() && links_.entries() <= kEntriesOfKernel) kernel_.emplace(reduced_);
+        if (kernel_ && kernel_->size() == 0) {  // then this is the optimum
+            kernel_->complete(labels_);
+            return keep_better();
+        }
         std::int64_t length = kFirstCycle + std::ssize(links_.nodes()) / kLargestWindow;
         for (int cycle = 0; !stops(); ++cycle) {
             const double high = links_.scale() * (1.0 - cycle % 3 / 4.0),
@@ -207,14 +229,54 @@ class Search {
                 window(highest * left, out);
             }
             links_.harden();
-            if (const double now = whole_energy(); now < best) {
-                best = now;
-                best_labels = labels_;
-            } else {
-                labels_ = best_labels;
-            }
+            keep_better();
             length += length / 2;
+            if (kernel_) restarts(out);
         }
+    }
+
+    // Goes on from the best labeling so far.
+    void keep_better() {
+        if (const double now = whole_energy(); now < best_)
+            best_ = now, best_labels_ = labels_;
+        else
+            labels_ = best_labels_;
+    }
+
+    // As much work as the rest has done: a new labeling by annealing, mended by windows, then recombined with others
+    // made so and with the best one.
+    void restarts(TreeSearchResult& out) {
+        Annealing annealing(*kernel_);
+        while (restarted_ < read_ - restarted_ && !stops()) {
+            const double begun = read_;
+            const double penalty = kLeastPenalty * std::pow(kMostPenalty / kLeastPenalty, uniform());
+            const double sweeps = std::max(annealed_ / kernel_->size(), 1.0);
+            annealing.run(static_cast<std::int64_t>(sweeps), penalty, random_(), labels_, [&](double read) {
+                read_ += read;
+                return stops();
+            });
+            for (const double took = read_ - begun; read_ - begun < kWithMending * took && !stops();) window(0.0, out);
+            join_elites();
+            annealed_ = std::min(kGrowth * annealed_, kLongestAnnealing);
+            restarted_ += read_ - begun;
+        }
+    }
+
+    void join_elites() {
+        if (stops()) return keep_better();
+        const double value = whole_energy();
+        const std::vector<std::int32_t> made = labels_;
+        for (int i = 0; i < kParents && !elites_.empty(); ++i)
+            read_ += recombine(links_, elites_[static_cast<std::size_t>(below(std::ssize(elites_)))].labels, labels_,
+                               random_);
+        read_ += recombine(links_, best_labels_, labels_, random_);
+        keep_better();
+        const auto worst =
+            std::max_element(elites_.begin(), elites_.end(), [](auto& a, auto& b) { return a.value < b.value; });
+        if (elites_.size() < kMostElites)
+            elites_.push_back({value, made});
+        else if (value < worst->value)
+            *worst = {value, made};
     }
 
     double whole_energy() {
@@ -279,7 +341,11 @@ class Search {
     std::vector<char> inside_, window_of_;
     std::vector<std::pair<std::int32_t, std::int64_t>> front_;
     std::vector<double> costs_;
-    double read_ = 0.0, eliminated_ = 0.0, next_test_ = 0.0;
+    std::optional<Kernel> kernel_;
+    std::vector<Elite> elites_;
+    std::vector<std::int32_t> best_labels_;
+    double best_ = kInfinity, annealed_ = kFirstAnnealing;
+    double read_ = 0.0, eliminated_ = 0.0, restarted_ = 0.0, next_test_ = 0.0;
     bool stopped_ = false;
 };
 

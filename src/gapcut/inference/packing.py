@@ -33,9 +33,9 @@ def finite_sum(x: FloatArray) -> float:
 
 
 def numbers(values: FloatArray) -> Iterator[float]:
-    """The entries one after the other, without a list of them all."""
-    for start in range(0, len(values), 1 << 16):
-        yield from values[start : start + (1 << 16)].tolist()
+    """The entries that count in a sum, one after the other, without a list of them all."""
+    parts = (values[start : start + (1 << 16)] for start in range(0, len(values), 1 << 16))
+    return chain.from_iterable(part[part != 0.0].tolist() for part in parts)
 
 
 def lower_sum(values: Sequence[float] | FloatArray) -> float:

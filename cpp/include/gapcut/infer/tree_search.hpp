@@ -4,7 +4,8 @@
 // Where forests of the whole graph no longer help, small windows get random labels in their middle and are optimised by
 // forests; what ends higher than before is taken back, or kept with the probability of simulated annealing. Where
 // entries are forbidden, windows are also solved by variable elimination, and what is forbidden costs a penalty only,
-// which grows with every cycle of the annealing.
+// which grows with every cycle of the annealing; half of the work goes to new labelings, made by annealing of single
+// flips and recombined with each other.
 #pragma once
 
 #include <cstdint>

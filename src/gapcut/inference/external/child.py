@@ -13,6 +13,10 @@ from typing import Any
 
 HERE = Path(__file__).parent
 
+ENDING_SECONDS, LEAST_SECONDS = 0.1, 0.2
+"""What it takes to end a child on a busy machine, and what it needs at least: with less time none is started, since a
+fresh Python with its solver would hardly begin, and end late."""
+
 
 class SolverDied(RuntimeError):
     """The child ended without an answer, by its own fault."""
@@ -29,9 +33,12 @@ class Ended:
 def run_child(task: str, payload: dict[str, Any], time_left: float | None) -> Ended:
     """``run(payload)`` of the file ``task``.py beside this one, in a fresh Python.
 
-    The child is killed when time is out and on any exception here, Ctrl-C included; on Linux also when this
-    process dies. ``SolverDied`` if it raised, crashed or could not be started.
+    No child is started with less than ``LEAST_SECONDS``. It is killed when time is out, less ``ENDING_SECONDS``, and on
+    any exception here, Ctrl-C included; on Linux also when this process dies. ``SolverDied`` if it raised, crashed or
+    could not be started.
     """
+    if time_left is not None and time_left < LEAST_SECONDS:
+        return Ended(None, b"")
     if not sys.executable:
         raise SolverDied("cannot start a child process: this Python does not know its own executable")
     command = [sys.executable, "-P", str(HERE / "worker.py"), str(HERE / f"{task}.py")]
@@ -46,8 +53,9 @@ def run_child(task: str, payload: dict[str, Any], time_left: float | None) -> En
             start_new_session=True,
         )
         answer = None
+        wait = None if time_left is None else time_left - ENDING_SECONDS
         try:
-            answer, _ = process.communicate(pickle.dumps(payload, protocol=5), timeout=time_left)
+            answer, _ = process.communicate(pickle.dumps(payload, protocol=5), timeout=wait)
         except subprocess.TimeoutExpired:
             pass
         finally:

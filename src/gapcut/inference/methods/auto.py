@@ -21,7 +21,7 @@ from gapcut.inference.methods.icm import improve
 from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_program
 from gapcut.inference.methods.parts import Known, is_closed, polished, refine
 from gapcut.inference.methods.qpbo import qpbo
-from gapcut.inference.methods.shares import enough_time, share_of
+from gapcut.inference.methods.shares import LISTING_SECONDS, enough_time, share_of
 from gapcut.inference.methods.trees import search
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.methods.windows import improve_windows
@@ -48,8 +48,9 @@ MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
 
-HARD_SHARE = 0.8
-"""Of the time left, for the exact search where message passing and local search found nothing that is allowed."""
+HARD_LABELING_SHARE, HARD_SHARE = 0.1, 0.8
+"""Of the time left where message passing and ICM found nothing that is allowed: for forests, then for the exact search
+if they found nothing either."""
 
 EARLY_SECONDS, EARLY_SHARE = 2.0, 0.05
 """For the exact search before anything that seeks labelings only, seconds at most, and of the time left: what it proves
@@ -62,8 +63,8 @@ WIDE_GAP = 1e-4
 """Of the energy of a grid: where the gap is wider after TRW-S and windows, the other methods go on, which need a list
 of edges."""
 
-LISTED, LISTING_SECONDS = 2**27, 2e-7
-"""Entries of tables up to which the list is made, and what each of them and of the edges takes, about."""
+LISTED = 2**27
+"""Entries of tables up to which the list is made; each takes about as long as an edge."""
 
 CLIQUE_SHARE = 0.85
 """In place of ``LABELING_SHARE`` for energies with cliques, where fewer methods seek labelings."""
@@ -94,7 +95,8 @@ def auto(
        improving QPBO.
     3. Exact reductions; components that stay open are enumerated if small, else solved by toulbar2 if pytoulbar2 is
        installed (for half of the time left), else, or after it, by the integer program. With a time limit this is
-       tried for at most two seconds before 2. as well.
+       tried for at most two seconds before 2. as well; where nothing allowed is known, after a tenth of the time for
+       forests, first and longest.
     4. With a time limit, forests again until it is reached.
 
     Large grids (``Energy.grid``) keep no list of edges here: TRW-S, then windows of the image are solved one by one
@@ -126,6 +128,11 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
+    if known.value == np.inf and clock.left is not None and not energy.n_cliques:
+        turn = Deadline(share_of(clock, HARD_LABELING_SHARE))
+        labels, _ = search(energy, turn, energy.check_labels(known.labels), effort)
+        known = known.better(energy, labels, -np.inf)
+        report(clock, known.labels, known.bound)
     if known.value == np.inf and clock.left is not None:  # hard constraints, at which local search is bad
         found = _exact(energy, known, Deadline(share_of(clock, HARD_SHARE)))
         known = known.better(energy, found.labels, found.bound)

@@ -7,6 +7,7 @@ import numpy as np
 from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
+from gapcut.inference.methods.shares import can_be_listed
 from gapcut.inference.solution import Found
 
 
@@ -30,6 +31,8 @@ def bp(
         raise ValueError(f"damping must be in [0, 1), got {damping}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be a number >= 0, got {tolerance}")
+    if not can_be_listed(energy, clock):
+        return Found(energy.unary_labels(), energy.independent_bound(), True)
     labels, infeasible, stopped, _ = _core.belief_propagation(
         energy.factors(), clock.left, max_sweeps, damping, patience, tolerance
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 import numpy as np
 
@@ -60,8 +61,13 @@ def run_toulbar2(
     energy: Energy, costs: Integers, top: int, backtracks: int | None, seconds: float | None
 ) -> Ended:
     """toulbar2 in a process of its own on these costs, for labelings that cost less than ``top``."""
+    return run_child("toulbar", payload(energy, costs, top, backtracks), seconds)
+
+
+def payload(energy: Energy, costs: Integers, top: int, backtracks: int | None) -> dict[str, Any]:
+    """What ``external/toulbar.py`` is given."""
     factor_at, member, _, _ = energy.factor_arrays()
-    payload = {
+    return {
         "labels": energy.n_labels,
         "factor_at": factor_at,
         "member": member,
@@ -70,7 +76,6 @@ def run_toulbar2(
         "top": top,
         "backtracks": backtracks,
     }
-    return run_child("toulbar", payload, seconds)
 
 
 def last_printed(printed: bytes, energy: Energy) -> IntArray | None:

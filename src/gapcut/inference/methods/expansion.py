@@ -11,6 +11,7 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.shares import can_be_listed
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.persistency import refuse_cliques
 from gapcut.inference.solution import Found, closed
@@ -51,6 +52,8 @@ def move(
     energy: Energy, clock: Deadline, labels: Int32Array, proposals: Sequence[Int32Array], max_rounds: int
 ) -> tuple[Int32Array, bool]:
     """Labels after fusion with every proposal, then expansions; and whether time ran out before it ended."""
+    if not can_be_listed(energy, clock):
+        return labels, True
     rows = np.ascontiguousarray(proposals, dtype=np.int32).reshape(len(proposals), energy.n_nodes)
     moved, _, _, stopped = _core.expansion(energy.native, labels, rows, max_rounds, clock.left)
     return moved, stopped

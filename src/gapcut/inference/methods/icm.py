@@ -7,6 +7,7 @@ from typing import Any
 from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
+from gapcut.inference.methods.shares import can_be_listed
 from gapcut.inference.solution import Found
 from gapcut.typing import Int32Array
 
@@ -20,6 +21,8 @@ def icm(energy: Energy, clock: Deadline, *, start: Any = None) -> Found:
 def improve(energy: Energy, clock: Deadline, labels: Any) -> tuple[Int32Array, bool]:
     """Labels after ICM, and whether time ran out before it ended."""
     start = energy.check_labels(labels)
+    if not can_be_listed(energy, clock):
+        return start, True
     if energy.n_cliques:
         improved, stopped = _core.factor_icm(energy.factors(), start, clock.left)
     else:

@@ -106,9 +106,12 @@ def _relaxation(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
     terms = shifted(energy, np.inf)
     if terms is None:
         return known.better(energy, None, np.inf), False
+    known, _ = polished(
+        energy, known, known.labels, clock
+    )  # before the solver, which may take all of the time
     answer, scale = _run(energy, terms, clock, False)
     if answer is None or answer["status"] == "stopped":
-        return polished(energy, known, known.labels, clock)[0], True
+        return known, True
     if answer["status"] == "infeasible":
         return known.better(energy, None, np.inf), False
     judged = _core.srmp(energy.factors(), None, 0, 0.0, 1, 0.0, "breadth-first", -answer["duals"] / scale)

@@ -12,7 +12,7 @@ import numpy as np
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
-from gapcut.inference.methods.shares import enough_time, share_of
+from gapcut.inference.methods.shares import can_be_listed, enough_time, share_of
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.solution import Found, closed
@@ -62,7 +62,7 @@ def solve_parts(energy: Energy, clock: Deadline, heavy: Heavy, reduce: bool = Tr
 def refine(energy: Energy, known: Known, clock: Deadline, heavy: Heavy, reduce: bool = True) -> Found:
     """Reduce, get a labeling and bound of every part, then ``heavy`` on those still open, small ones first. Never
     worse than what is known."""
-    if not enough_time(energy, clock):
+    if not enough_time(energy, clock) or not can_be_listed(energy, clock):
         return Found(known.labels, known.bound, True)
     reduced = reduce_energy(energy, Deadline(share_of(clock, FIRST_SHARE)), dead_ends=reduce)
     if reduced.constant == np.inf:

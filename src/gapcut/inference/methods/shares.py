@@ -9,6 +9,9 @@ SECONDS_PER_TERM, SECONDS_PER_CLIQUE, SECONDS_PER_ENTRY = 5e-7, 2e-5, 2e-8
 """Roughly what arranging or reducing an energy costs; not begun when less time is left. Entries that edges share count
 once."""
 
+LISTING_SECONDS = 2e-7
+"""Of a node or an edge, roughly, where a grid gets its list of edges."""
+
 
 def share_of(clock: Deadline, share: float) -> float | None:
     """That part of the seconds left."""
@@ -22,3 +25,10 @@ def enough_time(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
     needed = SECONDS_PER_TERM * (energy.n_nodes + energy.n_edges) + SECONDS_PER_CLIQUE * energy.n_cliques
     needed += SECONDS_PER_ENTRY * (len(energy.unaries()) + len(energy.tables()) + len(energy.cliques.tables))
     return clock.left is None or share * clock.left > needed
+
+
+def can_be_listed(energy: Energy, clock: Deadline) -> bool:
+    """Whether there is time for the list of edges that most methods need; only a grid may still lack it."""
+    if energy.pixels is None or clock.left is None:
+        return True
+    return clock.left > LISTING_SECONDS * (energy.n_nodes + energy.n_edges)

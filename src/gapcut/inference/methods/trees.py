@@ -9,6 +9,7 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
+from gapcut.inference.methods.shares import can_be_listed
 from gapcut.inference.persistency import refuse_cliques
 from gapcut.inference.solution import Found
 from gapcut.typing import Int32Array
@@ -25,7 +26,9 @@ def trees(
     anew, exactly, given all others (Hamze and de Freitas 2004; Selby 2014), again and again; then the same in small
     windows, after random labels in their middle, kept unless the energy rises, or now and then though it does
     (simulated annealing). Where entries are forbidden, larger windows are solved by variable elimination as well
-    (Dechter 1999), few nodes keeping random labels, and what is forbidden costs a penalty that grows.
+    (Dechter 1999), few nodes keeping random labels, and what is forbidden costs a penalty that grows. There half of the
+    work goes to new labelings: annealing of single flips from random labels, once nodes with two neighbours are
+    eliminated, then windows, then the best choice, node by node, between that labeling and earlier ones.
 
     With a time limit it goes on until then, else until it has read ``effort`` times 5,000 times what the tables hold,
     or 10^8 entries. The bound is the sum of all terms' minima.
@@ -44,6 +47,8 @@ def search(
     energy: Energy, clock: Deadline, labels: Int32Array, effort: float, seed: int = 0
 ) -> tuple[Int32Array, bool]:
     """Labels after the search, and whether the time limit ended it."""
+    if not can_be_listed(energy, clock):
+        return labels, True
     work = math.inf
     if clock.left is None:
         work = effort * min(WORK, WORK_PER_ENTRY * (energy.n_entries() + energy.n_nodes))
