@@ -1,4 +1,4 @@
-#include "gapcut/learn/primal_dual.hpp"
+#include "gapcut/learn/step_shard.hpp"
 #include "gapcut/oracle/cut.hpp"
 #include "oracle_calls.hpp"
 #include "topics.hpp"
@@ -6,10 +6,9 @@
 namespace gapcut::bindings {
 namespace {
 
-nb::tuple total_from(CutOracle& oracle, const In1<double>& weights, const PrimalDual& start,
-                     std::optional<double> seconds) {
-    return totals(seconds,
-                  [&](const StopTest& stop) { return oracle.total(span(weights), start.multipliers(), stop); });
+nb::tuple sums_from(CutOracle& oracle, const In1<double>& weights, const StepShard& start,
+                    std::optional<double> seconds) {
+    return totals(seconds, [&](const StopTest& stop) { return oracle.sums(span(weights), start.multipliers(), stop); });
 }
 
 nb::dict statistics(CutOracle& oracle, const In1<double>& weights) {
@@ -37,8 +36,8 @@ void bind_oracle(nb::module_& m) {
     bind_oracle_calls(
         nb::class_<CutOracle>(m, "CutOracle", "Exact loss-augmented inference by min cut, threads over graphs."))
         .def(nb::init<const Problem&, int>(), "problem"_a, "threads"_a, nb::keep_alive<1, 2>())
-        .def("total_from", &total_from, "weights"_a, "start"_a, "seconds"_a.none() = nb::none(),
-             "The same as total; the flow starts from the arc multipliers of `start`.")
+        .def("sums_from", &sums_from, "weights"_a, "start"_a, "seconds"_a.none() = nb::none(),
+             "Sums where total has means; the flow starts from the arc multipliers of `start`.")
         .def("statistics", &statistics, "weights"_a, "Sizes of the cuts, summed over all graphs.")
         .def("use_persistency", &CutOracle::use_persistency, "on"_a)
         .def("core_network", &core_network, "weights"_a, "graph"_a,

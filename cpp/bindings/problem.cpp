@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <span>
 
 #include "arrays.hpp"
 #include "topics.hpp"
@@ -67,13 +68,14 @@ Problem make(int n_labels, const RowMatrix& nodes, const RowMatrix& edges, const
 nb::list contents(nb::handle self) {
     const auto& p = nb::cast<const Problem&>(self);
     nb::list views;
-    const auto add = [&]<class T>(const std::vector<T>& v) {
+    const auto add_span = [&]<class T>(std::span<const T> v) {
         views.append(nb::ndarray<nb::numpy, const T>(v.data(), {v.size()}, self));
     };
+    const auto add = [&]<class T>(const std::vector<T>& v) { add_span(std::span<const T>(v)); };
     const auto add_rows = [&](const RowMatrix& rows) {
-        add(rows.offsets());
-        add(rows.columns());
-        add(rows.values());
+        add_span(rows.offsets());
+        add_span(rows.columns());
+        add_span(rows.values());
     };
     add_rows(p.nodes);
     add_rows(p.edges);
@@ -89,6 +91,45 @@ nb::list contents(nb::handle self) {
         add(group.tuples);
     }
     return views;
+}
+
+template <class T>
+Out<T> array_of(std::span<const T> values) {
+    return to_array(std::vector<T>(values.begin(), values.end()));
+}
+
+// As it is stored: offsets from 0 on, and without the entries before a part.
+nb::tuple saved_rows(const RowMatrix& rows) {
+    const auto first = rows.sparse() ? static_cast<std::size_t>(rows.offsets().front()) : 0;
+    std::vector<std::int64_t> offsets(rows.offsets().begin(), rows.offsets().end());
+    for (auto& offset : offsets) offset -= static_cast<std::int64_t>(first);
+    return nb::make_tuple(rows.rows(), rows.cols(), to_array(std::move(offsets)),
+                          array_of(rows.sparse() ? rows.columns().subspan(first) : rows.columns()),
+                          array_of(rows.values().subspan(first)));
+}
+
+RowMatrix loaded_rows(const nb::tuple& t) {
+    return RowMatrix::from_stored(nb::cast<std::int64_t>(t[0]), nb::cast<std::int64_t>(t[1]),
+                                  to_vector(nb::cast<In1<std::int64_t>>(t[2])),
+                                  to_vector(nb::cast<In1<std::int32_t>>(t[3])), to_vector(nb::cast<In1<double>>(t[4])));
+}
+
+// For processes of one run, which trust each other; without cliques.
+nb::tuple saved(const Problem& p) {
+    if (!p.cliques.empty()) throw std::invalid_argument("a problem with cliques is not sent to other processes");
+    return nb::make_tuple(p.n_labels, saved_rows(p.nodes), saved_rows(p.edges), to_array(std::vector(p.node_offset)),
+                          to_array(std::vector(p.edge_offset)), to_array(std::vector(p.tail)),
+                          to_array(std::vector(p.head)), to_array(std::vector(p.labels)), to_array(std::vector(p.loss)),
+                          to_array(std::vector(p.costs)), to_array(std::vector(p.coordinates)));
+}
+
+void load(Problem& self, const nb::tuple& t) {
+    new (&self) Problem(make(nb::cast<int>(t[0]), loaded_rows(nb::cast<nb::tuple>(t[1])),
+                             loaded_rows(nb::cast<nb::tuple>(t[2])), nb::cast<In1<std::int64_t>>(t[3]),
+                             nb::cast<In1<std::int64_t>>(t[4]), nb::cast<In1<std::int32_t>>(t[5]),
+                             nb::cast<In1<std::int32_t>>(t[6]), nb::cast<In1<std::int32_t>>(t[7]),
+                             nb::cast<In1<double>>(t[8]), nb::cast<In1<double>>(t[9]), {}));
+    self.restrict_to(to_vector(nb::cast<In1<std::int32_t>>(t[10])));
 }
 
 void bind_rows(nb::module_& m) {
@@ -124,6 +165,9 @@ void bind_problem(nb::module_& m) {
     nb::class_<Problem>(m, "Problem", "All training graphs, packed.")
         .def_static("make", &make, "n_labels"_a, "nodes"_a, "edges"_a, "node_offset"_a, "edge_offset"_a, "tail"_a,
                     "head"_a, "labels"_a, "loss"_a, "costs"_a, "cliques"_a = std::vector<CliqueGroup>())
+        .def("__getstate__", &saved)
+        .def("__setstate__", &load)
+        .def("part", &part_of, "begin"_a, "end"_a, "Graphs [begin, end) alone; features are shared.")
         .def(
             "restrict_to", [](Problem& p, const In1<std::int32_t>& c) { p.restrict_to(to_vector(c)); }, "coordinates"_a)
         .def_prop_ro("n_graphs", &Problem::n_graphs)

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "arrays.hpp"
-#include "gapcut/learn/primal_dual.hpp"
+#include "gapcut/learn/step_shard.hpp"
 #include "gapcut/oracle/cut.hpp"
 #include "gapcut/oracle/labeler.hpp"
 #include "gapcut/oracle/messages.hpp"
@@ -51,7 +51,7 @@ void bind_proof(nb::module_& m) {
     using namespace nb::literals;
     m.def(
         "cut_shares",
-        [](CutOracle& oracle, const In1<double>& weights, const PrimalDual& start, std::optional<double> seconds) {
+        [](CutOracle& oracle, const In1<double>& weights, const StepShard& start, std::optional<double> seconds) {
             const ArcMultipliers multipliers = start.multipliers();
             return to_tuple(oracle.problem(), until(seconds, [&](const StopTest& stop) {
                                 return oracle.shares(span(weights), &multipliers, stop);
@@ -62,7 +62,7 @@ void bind_proof(nb::module_& m) {
         "prove best.");
     m.def(
         "multiplier_shares",
-        [](const Problem& p, const In1<double>& weights, const PrimalDual& state) {
+        [](const Problem& p, const In1<double>& weights, const StepShard& state) {
             return to_tuple(p, unlocked([&] { return shares_of(p, span(weights), state.multipliers()); }));
         },
         "problem"_a, "weights"_a, "state"_a, "The same from the multipliers of the iteration.");
@@ -79,16 +79,16 @@ void bind_proof(nb::module_& m) {
           "seconds"_a.none() = nb::none(), "Proven upper bound of the mean slack, and its part that is rounding.");
     m.def(
         "edge_messages",
-        [](const Problem& p, const In1<double>& weights, const PrimalDual& state, int sweeps, int threads,
+        [](const Problem& p, const In1<double>& weights, const StepShard& state, double unit, int sweeps, int threads,
            std::optional<double> seconds) {
-            const StartMessages start{state.multipliers(), state.unit()};
+            const StartMessages start{state.multipliers(), unit};
             auto found = until(seconds, [&](const StopTest& stop) {
                 return edge_messages(p, span(weights), start, sweeps, threads, stop);
             });
             return to_array(std::move(found),
                             {2, static_cast<std::size_t>(p.n_labels), static_cast<std::size_t>(p.edges.rows())});
         },
-        "problem"_a, "weights"_a, "state"_a, "sweeps"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
+        "problem"_a, "weights"_a, "state"_a, "unit"_a, "sweeps"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
         "Messages (2, K, M) of every edge to its tail and head, started from the multipliers of the iteration.");
     m.def("bound_of_messages", &bound_of_messages, "problem"_a, "weights"_a, "messages"_a, "threads"_a = 1,
           "seconds"_a.none() = nb::none(), "Proven upper bound of the mean one-hot slack from messages (2, K, M).");

@@ -107,6 +107,33 @@ void Problem::restrict_to(std::vector<std::int32_t> full_coordinates) {
     coordinates = std::move(full_coordinates);
 }
 
+Problem part_of(const Problem& p, std::int64_t begin, std::int64_t end) {
+    require(0 <= begin && begin <= end && end <= p.n_graphs(), "a part of graphs that do not exist");
+    require(p.cliques.empty(), "parts are of problems without cliques");
+    const auto nodes = p.node_offset[begin], last_node = p.node_offset[end];
+    const auto edges = p.edge_offset[begin], last_edge = p.edge_offset[end];
+    const auto slice = []<class T>(const std::vector<T>& all, std::int64_t from, std::int64_t to, T less = {}) {
+        std::vector<T> some(all.begin() + from, all.begin() + to);
+        for (T& x : some) x = static_cast<T>(x - less);
+        return some;
+    };
+    const auto first = static_cast<std::int32_t>(nodes);
+    Problem part;
+    part.n_labels = p.n_labels;
+    part.nodes = p.nodes.part(nodes, last_node);
+    part.edges = p.edges.part(edges, last_edge);
+    part.node_offset = slice(p.node_offset, begin, end + 1, nodes);
+    part.edge_offset = slice(p.edge_offset, begin, end + 1, edges);
+    part.tail = slice(p.tail, edges, last_edge, first);
+    part.head = slice(p.head, edges, last_edge, first);
+    part.labels = slice(p.labels, nodes, last_node);
+    part.loss = slice(p.loss, nodes, last_node);
+    part.costs = p.costs;
+    part.slot = p.slot;
+    part.coordinates = p.coordinates;
+    return part;
+}
+
 std::vector<double> true_feature_sum(const Problem& p) {
     std::vector<double> sum(static_cast<std::size_t>(p.full_dim()), 0.0);
     const auto dn = p.node_dim(), de = p.edge_dim();

@@ -12,56 +12,70 @@ bool worth_compressing(std::int64_t nonzero, std::int64_t rows, std::int64_t col
 
 }  // namespace
 
+RowMatrix::RowMatrix(std::int64_t rows, std::int64_t cols, bool sparse, Stored stored)
+    : rows_(rows), cols_(cols), sparse_(sparse), stored_(std::make_shared<const Stored>(std::move(stored))),
+      values_(stored_->values.data()), columns_(stored_->columns.data()), offsets_(stored_->offsets.data()) {}
+
 RowMatrix RowMatrix::from_dense(std::int64_t rows, std::int64_t cols, const double* values) {
-    RowMatrix m;
-    m.rows_ = rows;
-    m.cols_ = cols;
+    Stored all;
     std::int64_t nonzero = 0;
     for (std::int64_t p = 0; p < rows * cols; ++p) nonzero += values[p] != 0.0;
-    m.sparse_ = worth_compressing(nonzero, rows, cols);
-    if (!m.sparse_) {
-        m.values_.assign(values, values + rows * cols);
-        return m;
+    if (!worth_compressing(nonzero, rows, cols)) {
+        all.values.assign(values, values + rows * cols);
+        return {rows, cols, false, std::move(all)};
     }
-    m.values_.reserve(static_cast<std::size_t>(nonzero));
-    m.columns_.reserve(static_cast<std::size_t>(nonzero));
-    m.offsets_.assign(1, 0);
+    all.values.reserve(static_cast<std::size_t>(nonzero));
+    all.columns.reserve(static_cast<std::size_t>(nonzero));
+    all.offsets.assign(1, 0);
     for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t c = 0; c < cols; ++c) {
             const double x = values[r * cols + c];
             if (x == 0.0) continue;
-            m.columns_.push_back(static_cast<std::int32_t>(c));
-            m.values_.push_back(x);
+            all.columns.push_back(static_cast<std::int32_t>(c));
+            all.values.push_back(x);
         }
-        m.offsets_.push_back(static_cast<std::int64_t>(m.values_.size()));
+        all.offsets.push_back(std::ssize(all.values));
     }
-    return m;
+    return {rows, cols, true, std::move(all)};
 }
 
 RowMatrix RowMatrix::from_csr(std::int64_t rows, std::int64_t cols, const std::int64_t* offsets,
                               const std::int32_t* columns, const double* values) {
-    RowMatrix m;
-    m.rows_ = rows;
-    m.cols_ = cols;
+    Stored all;
     std::int64_t nonzero = 0;
     for (std::int64_t p = 0; p < offsets[rows]; ++p) nonzero += values[p] != 0.0;
-    m.sparse_ = worth_compressing(nonzero, rows, cols);
-    if (!m.sparse_) {
-        m.values_.assign(static_cast<std::size_t>(rows * cols), 0.0);
+    if (!worth_compressing(nonzero, rows, cols)) {
+        all.values.assign(static_cast<std::size_t>(rows * cols), 0.0);
         for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t p = offsets[r]; p < offsets[r + 1]; ++p) m.values_[r * cols + columns[p]] = values[p];
-        return m;
+            for (std::int64_t p = offsets[r]; p < offsets[r + 1]; ++p) all.values[r * cols + columns[p]] = values[p];
+        return {rows, cols, false, std::move(all)};
     }
-    m.offsets_.assign(1, 0);
+    all.offsets.assign(1, 0);
     for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t p = offsets[r]; p < offsets[r + 1]; ++p) {
             if (values[p] == 0.0) continue;
-            m.columns_.push_back(columns[p]);
-            m.values_.push_back(values[p]);
+            all.columns.push_back(columns[p]);
+            all.values.push_back(values[p]);
         }
-        m.offsets_.push_back(static_cast<std::int64_t>(m.values_.size()));
+        all.offsets.push_back(std::ssize(all.values));
     }
-    return m;
+    return {rows, cols, true, std::move(all)};
+}
+
+RowMatrix RowMatrix::from_stored(std::int64_t rows, std::int64_t cols, std::vector<std::int64_t> offsets,
+                                 std::vector<std::int32_t> columns, std::vector<double> values) {
+    const bool sparse = !offsets.empty();
+    return {rows, cols, sparse, {std::move(values), std::move(columns), std::move(offsets)}};
+}
+
+RowMatrix RowMatrix::part(std::int64_t begin, std::int64_t end) const {
+    RowMatrix rows = *this;
+    rows.rows_ = end - begin;
+    if (sparse_)
+        rows.offsets_ += begin;
+    else
+        rows.values_ += begin * cols_;
+    return rows;
 }
 
 void RowMatrix::add_long_row(std::int64_t row, double factor, double* out) const {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from inspect import signature
@@ -19,6 +20,7 @@ import numpy as np
 
 from gapcut.certificates import Callback, Certificate, Proof, Record, spoken
 from gapcut.data import Graph, GraphSet, as_graphs
+from gapcut.engines.shards import ShardEngine, open_shards
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
@@ -40,7 +42,7 @@ from gapcut.parameters import Parameters
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
 
-_NOT_KEPT = ("callback", "checkpoint", "verbose")
+_NOT_KEPT = ("callback", "checkpoint", "verbose", "engine", "address")
 """Parameters that no model file holds, and that none is believed: a file names no code to call and no file to write,
 and what a fit printed is no part of its model."""
 
@@ -67,7 +69,8 @@ class Machine(Parameters):
 
     def fit_resumable(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """:meth:`fit`, but the checkpoint stays when the target is met: to be deleted once the model is on disk."""
-        self._train(X, y)
+        with closing(self._shards()) as engine:
+            self._train(X, y, engine)
         return self
 
     def fit_proven(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Proof:
@@ -78,11 +81,17 @@ class Machine(Parameters):
         """
         graphs = as_graphs(X, y)
         check_provable(self._settings().settled(graphs), graphs)
-        trained = self._train(graphs, None)
-        return prove_result(*trained, self._fitted())
+        with closing(self._shards()) as engine:
+            trained = self._train(graphs, None, engine)
+            return prove_result(*trained, self._fitted())
+
+    def _shards(self) -> ShardEngine:
+        """Where the weights are learned; to be closed."""
+        settings = self._settings()
+        return open_shards(settings.engine, settings.address)
 
     def _train(
-        self, X: Iterable[Any], y: Sequence[Any] | None
+        self, X: Iterable[Any], y: Sequence[Any] | None, engine: ShardEngine
     ) -> tuple[TrainingSet, LearningProblem, Settings, LearnResult]:
         start = time.monotonic()
         settings = self._settings()
@@ -101,7 +110,7 @@ class Machine(Parameters):
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
-        result = learn(data, problem, settings, reached, chosen)
+        result = learn(data, problem, settings, reached, chosen, engine)
         self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
         certificate = result.certificate
         asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
@@ -136,12 +145,13 @@ class Machine(Parameters):
         values = [s.trade_off for s in settings]
         found = decide(as_graphs(X, y), settings[0], values)
         problem = build_problem(found.data, found.settings)
-        models = learn_path(found.data, problem, found.settings, values)
         choices = (None if found.choice is None else replace(found.choice, C=C) for C in values)
-        return [
-            e._adopt(replace(model, choice=choice))
-            for e, model, choice in zip(estimators, models, choices, strict=True)
-        ]
+        with closing(self._shards()) as engine:
+            models = learn_path(found.data, problem, found.settings, values, engine)
+            return [
+                e._adopt(replace(model, choice=choice))
+                for e, model, choice in zip(estimators, models, choices, strict=True)
+            ]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from gapcut.learners import FrankWolfe, Limits
-from gapcut.learners.sweeps import line_search
 from gapcut.oracles import CutOracle
-from gapcut.problem import learning_problem
+from gapcut.problem import learning_problem, line_search
 from learner_checks import (
     Careless,
     Unbounded,

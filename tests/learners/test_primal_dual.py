@@ -59,7 +59,7 @@ def test_relaxed_labels_give_planes_that_are_averages_of_true_ones():
         problem, (graph,), (y,) = tiny_problem(rng)
         z = rng.random((graph.n_nodes, problem.n_labels)).astype(np.float32)
         z[rng.random(z.shape) < 0.4] = rng.choice([0.0, 1.0, 0.5])
-        plane, loss = _core.relaxed_plane(problem.core, z, 1)
+        plane, loss = _core.relaxed_sums(problem.core, z, 1)  # of one graph
         truth = one_hot(y, problem.n_labels)
         target, unit = joint_feature_map(graph, truth), indicator_loss(problem, graph, y)
         cuts = np.unique(np.concatenate([[0.0, 1.0], z.astype(float).ravel()]))
@@ -81,12 +81,12 @@ def test_repair_never_lowers_the_dual_and_helps():
         z = rng.random((nodes, problem.n_labels)).astype(np.float32)
         repair = _core.Repair(problem.core, problem.lower, problem.upper, 1)
 
-        def dual(labels, problem=problem):
-            plane, loss = _core.relaxed_plane(problem.core, labels, 1)
-            return problem.C * loss - problem.conjugate(problem.C * np.asarray(plane))
-
-        before = dual(z)
-        after = dual(repair.run(problem.core, z, problem.C, 3, 0.0, 7))
+        c = problem.C / 3
+        plane, loss = _core.relaxed_sums(problem.core, z, 1)
+        repaired = repair.run(problem.core, z, c * plane, c, 1, 3, 0.0, 7)
+        before = c * loss - problem.conjugate(c * plane)
+        plane, loss = _core.relaxed_sums(problem.core, repaired, 1)
+        after = c * loss - problem.conjugate(c * plane)
         scale = 1.0 + abs(before) + abs(after)
         assert after >= before - 1e-5 * scale  # labels come back in float32
         gained += (after - before) / scale
@@ -103,8 +103,11 @@ def test_a_repair_does_not_depend_on_the_number_of_threads():
     codes = [np.asarray(graph.labels, dtype=np.int64)]
     problem = learning_problem(GraphSet((graph,)), codes, n_labels=labels, C=1.0, loss_scale=100.0)
     z = np.round(rng.random((nodes, labels)), 1).astype(np.float32)  # ties, zeros and ones
+    W, _ = _core.relaxed_sums(problem.core, z, 1)
     repaired = [
-        _core.Repair(problem.core, problem.lower, problem.upper, threads).run(problem.core, z, 1.0, 2, 0.0, 3)
+        _core.Repair(problem.core, problem.lower, problem.upper, threads).run(
+            problem.core, z, W, 1.0, 1, 2, 0.0, 3
+        )
         for threads in (1, 2, 3)
     ]
     assert not np.array_equal(repaired[0], z)
@@ -115,25 +118,21 @@ def test_a_repair_does_not_depend_on_the_number_of_threads():
 def test_the_primal_weight_follows_the_distances_and_a_snapshot_keeps_them():
     rng = np.random.default_rng(3)
     problem, *_ = tiny_problem(rng, n_graphs=5, C=1e4)
-    balanced, fixed = (
-        _core.PrimalDual(
-            problem.core, problem.lower, problem.upper, problem.C, PrimalDual(rebalance=b).native(), 1
-        )
-        for b in (0.9, 0.0)
+    balanced, fixed, again = (
+        CutOracle(problem).relaxation(PrimalDual(rebalance=b).native(), 1) for b in (0.9, 0.0, 0.9)
     )
     steps = []
     for _ in range(5):
         balanced.advance(40)
         fixed.advance(40)
-        steps.append(balanced.primal_weight)
-    assert fixed.primal_weight == 0.06
+        steps.append(balanced.state.primal_weight)
+    assert fixed.state.primal_weight == 0.06
     assert len(set(steps)) > 1
     assert all(0.49 < b / a < 2.01 for a, b in itertools.pairwise(steps))
-    again = _core.PrimalDual(problem.core, problem.lower, problem.upper, problem.C, PrimalDual().native(), 1)
-    again.restore(balanced.snapshot())
-    assert again.primal_weight == balanced.primal_weight
-    for state in (balanced, again):
-        state.advance(100)
+    again.load(balanced.save())
+    assert again.state.primal_weight == balanced.state.primal_weight
+    for relaxation in (balanced, again):
+        relaxation.advance(100)
     assert np.array_equal(balanced.weights(), again.weights())
 
 
@@ -166,7 +165,7 @@ def test_every_true_labeling_is_a_dual_point_below_the_optimum():
     problem, (graph,), (y,) = tiny_problem(rng, C=3.0)
     _, best = enumerated_optimum(problem, all_planes(problem, [graph], [y]))
     for z in all_labelings(graph.n_nodes, problem.n_labels):
-        plane, loss = _core.relaxed_plane(problem.core, z.astype(np.float32), 1)
+        plane, loss = _core.relaxed_sums(problem.core, z.astype(np.float32), 1)  # of one graph
         assert problem.C * loss - problem.conjugate(problem.C * np.asarray(plane)) <= best + 1e-7 * (1 + best)
 
 
@@ -249,20 +248,20 @@ def test_the_arc_shares_bound_the_slack_at_any_weights_and_start_the_cut():
         problem, _, _ = tiny_problem(rng, n_graphs=2, C=float(rng.choice([0.1, 1.0, 100.0])))
         oracle = CutOracle(problem)
         relaxation = oracle.relaxation(PrimalDual().native(), 1)
-        relaxation.state.advance(int(rng.choice([1, 7, 400])))
+        iterations = int(rng.choice([1, 7, 400]))
+        relaxation.state.advance(iterations)
         reached = problem.clamp(relaxation.state.weights())
         for w in (reached, problem.clamp(rng.normal(size=problem.dim) * 3.0)):
             cold, warm = oracle.total(w), relaxation.total(w)
-            bound, rounding = relaxation.state.slack_bound(problem.core, w)
+            slack = relaxation.slack(w)
+            bound, rounding = slack.bound, slack.rounding
             found = max(0.0, cold.loss - float(cold.plane @ w))
             assert found <= bound
             assert 0.0 <= rounding <= 1e-9 * (1.0 + bound + float(np.abs(w).sum()))
             assert warm.bound == pytest.approx(cold.bound, rel=1e-12, abs=1e-12)
         if relaxation.state.iterations == 400:
             value = 0.5 * float(reached @ reached) + problem.C * oracle.total(reached).bound
-            excess = problem.C * (
-                relaxation.state.slack_bound(problem.core, reached)[0] - oracle.total(reached).bound
-            )
+            excess = problem.C * (relaxation.slack(reached).bound - oracle.total(reached).bound)
             tight += excess <= 0.01 * value
     assert tight >= 50
 
@@ -275,13 +274,14 @@ def test_bounds_of_many_arcs_are_the_same_bits_on_any_threads():
     features = [g.with_features(edge_features=np.abs(g.edge_features)) for g in graphs]
     problem = learning_problem(features, codes, n_labels=K, C=1.0, loss_scale=1.0)
     assert 10 * K * sum(g.n_nodes + g.n_edges for g in graphs) > 2**20
-    relaxation = CutOracle(problem).relaxation(PrimalDual().native(), 1)
-    relaxation.state.advance(3)
     w, z = rng.random(problem.dim), rng.random((sum(g.n_nodes for g in graphs), K)).astype(np.float32)
-    assert relaxation.state.slack_bound(problem.core, w, 3) == relaxation.state.slack_bound(
-        problem.core, w, 1
-    )
-    (plane, loss), (other, of_it) = (_core.relaxed_plane(problem.core, z, threads) for threads in (3, 1))
+    slacks = []
+    for threads in (1, 3):
+        relaxation = CutOracle(problem).relaxation(PrimalDual().native(), threads)
+        relaxation.state.advance(3)
+        slacks.append(relaxation.slack(w))
+    assert slacks[0] == slacks[1]
+    (plane, loss), (other, of_it) = (_core.relaxed_sums(problem.core, z, threads) for threads in (3, 1))
     np.testing.assert_array_equal(plane, other)
     assert loss == of_it
 
@@ -292,16 +292,16 @@ def test_a_split_of_another_problem_is_refused():
     for _ in range(20):
         first, _, _ = tiny_problem(rng)
         second, _, _ = tiny_problem(rng, n_graphs=3)
-        state = CutOracle(first).relaxation(PrimalDual().native(), 1).state
-        other = CutOracle(second).relaxation(PrimalDual().native(), 1)
-        other.state = state
+        settings = PrimalDual().native()
+        shard = _core.StepShard(first.core, _core.StepSetup(first.core, first.lower, settings))
+        state = _core.PrimalDual(first.core, first.lower, first.upper, first.C, settings, 1, [shard])
         state.advance(3)
         if first.n_labels != second.n_labels or (
             state.active_pairs and first.core.edge_offset[-1] != second.core.edge_offset[-1]
         ):
             refused += 1
             with pytest.raises(ValueError, match="another problem"):
-                other.total(np.zeros(second.dim))
+                _core.CutOracle(second.core, 1).sums_from(np.zeros(second.dim), shard)
     assert refused > 10
 
 

@@ -80,6 +80,8 @@ def test_every_parameter_has_an_option_or_a_reason(name):
     tokens, wanted = [spelt, "0.5"], 0.5
     if name in ("n_jobs", "random_state", "max_passes"):
         tokens, wanted = [spelt, "3"], 3
+    elif name == "address":
+        tokens, wanted = [spelt, "auto"], "auto"
     elif name == "classes":
         tokens, wanted = [spelt, "2,0,1"], [2, 0, 1]
     elif name == "base":

@@ -19,6 +19,8 @@ UNCHANGING = {
     "callback",
     "verbose",
     "random_state",
+    "engine",
+    "address",
 }
 """What does not change what is learned from data, or has no default of its own."""
 

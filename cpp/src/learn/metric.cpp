@@ -20,14 +20,6 @@ double degree_of(const Problem& p, std::int64_t g) {
     return std::max(1.0, 2.0 * edges / static_cast<double>(p.node_offset[g + 1] - p.node_offset[g]));
 }
 
-std::vector<double> inverse_degrees(const Problem& p) {
-    auto inverse = node_degrees(p);
-    for (std::int64_t g = 0; g < p.n_graphs(); ++g)
-        for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u)
-            inverse[u] = 1.0 / std::max(inverse[u], degree_of(p, g) / 2.0);
-    return inverse;
-}
-
 Symmetric pair_form(const Problem& p, bool diagonal) {
     if (!diagonal) return gram(p.edges, {});
     Symmetric form(p.edge_dim());
@@ -37,6 +29,14 @@ Symmetric pair_form(const Problem& p, bool diagonal) {
 }
 
 }  // namespace
+
+std::vector<double> inverse_degrees(const Problem& p) {
+    auto inverse = node_degrees(p);
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g)
+        for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u)
+            inverse[u] = 1.0 / std::max(inverse[u], degree_of(p, g) / 2.0);
+    return inverse;
+}
 
 double loss_unit(const Problem& p) {
     double sum = 0.0;
@@ -53,8 +53,8 @@ double loss_unit(const Problem& p) {
 }
 
 Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads, FloatRows rows)
-    : theta_(theta), inverse_degree_(inverse_degrees(p)),
-      unary_(p, inverse_degree_, diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads, rows),
+    : theta_(theta),
+      unary_(p, inverse_degrees(p), diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads, rows),
       pair_form_(pair_form(p, diagonal)) {
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)
         if (p.node_offset[g] < p.node_offset[g + 1])
@@ -72,9 +72,8 @@ void Metric::set_primal_weight(double step) {
 void Metric::update(std::span<const double> kappa, double c) {
     pair_hessian_ = scaled(pair_metric_, 1.0, 1.0 / c);
     pair_factor_ = Cholesky(pair_hessian_);
-    kappa_.assign(kappa.begin(), kappa.end());
     std::vector<double> factor;
-    for (const double k : kappa_) factor.push_back(s_ / (k * theta_));
+    for (const double k : kappa) factor.push_back(s_ / (k * theta_));
     unary_.update(factor, 1.0 / c);
 }
 

@@ -6,7 +6,8 @@
 
 namespace gapcut {
 
-NodePhase::NodePhase(const Problem& p, double loss_scale, bool simplex) : problem_(p), simplex_(simplex) {
+NodePhase::NodePhase(const Problem& p, double loss_scale, bool simplex)
+    : problem_(p), simplex_(simplex), inverse_degree_(inverse_degrees(p)) {
     const auto N = p.nodes.rows(), Dn = p.node_dim();
     const auto K = p.n_labels;
     const auto padded = [size = kernels().floats](std::int64_t n) { return (n + size - 1) / size * size; };
@@ -50,10 +51,11 @@ void NodePhase::copy_rows(std::int64_t begin, std::int64_t end) {
         for (int k = 0; k < K; ++k) z_rows_[u * width + k] = z_[k * N + u];
 }
 
-void NodePhase::set_sigma(const Metric& metric) {
+void NodePhase::set_sigma(double sigma, std::span<const double> kappa) {
     const auto N = problem_.nodes.rows();
     for (int k = 0; k < problem_.n_labels; ++k)
-        for (std::int64_t u = 0; u < N; ++u) sigma_[k * N + u] = metric.label_sigma(u, k);
+        for (std::int64_t u = 0; u < N; ++u)
+            sigma_[k * N + u] = static_cast<float>(sigma / kappa[k] * inverse_degree_[u]);
 }
 
 void NodePhase::set_weights(std::span<const double> unary) {

@@ -24,7 +24,8 @@ class NodePhase {
     const std::vector<float>& z_rows() const { return z_rows_; }       // the same as rows of nodes, for the edges
     const std::vector<float>& z_step() const { return z_step_; }       // (K, N) z~, before over-relaxation
     void set_labels(std::vector<float> z, std::vector<float> z_step);  // from a snapshot
-    void set_sigma(const Metric& metric);
+    // Steps sigma / kappa_k * inverse degree of the node.
+    void set_sigma(double sigma, std::span<const double> kappa);
     void set_weights(std::span<const double> unary);  // (K, Dn)
 
     // Gradient of the labels as they are, without a step.
@@ -57,6 +58,7 @@ class NodePhase {
     std::int64_t width_, label_width_;
     std::vector<float> rows_;        // (N, width); empty where the features are sparse
     std::vector<float> by_feature_;  // (Dn, label_width)
+    std::vector<double> inverse_degree_;
     std::vector<float> loss_, costs_, z_, z_rows_, z_step_, sigma_;
     std::vector<Shard> shards_;
 };

@@ -8,7 +8,7 @@ namespace gapcut {
 
 // Mean number of entries that for_row passes over.
 inline double entries_a_row(const RowMatrix& x) {
-    return x.rows() == 0 ? 0.0 : static_cast<double>(x.values().size()) / static_cast<double>(x.rows());
+    return x.rows() == 0 ? 0.0 : static_cast<double>(x.entries()) / static_cast<double>(x.rows());
 }
 
 // Rows of `width` floats that stay in the first cache while several weighted sums of them are made.

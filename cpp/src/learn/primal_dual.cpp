@@ -5,11 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "edge_phase.hpp"
 #include "gapcut/learn/metric.hpp"
-#include "node_phase.hpp"
 #include "operations.hpp"
-#include "table_phase.hpp"
 
 namespace gapcut {
 namespace {
@@ -24,20 +21,13 @@ constexpr std::int64_t kMinIterations = 40;  // iterations before distances say 
 constexpr double kBoldest = 0.2;             // least factor of the primal weight with one label a node
 constexpr std::ptrdiff_t kHistory = 10;      // residuals that the monitor compares
 
-void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise,
-                    const EdgePhase& edges, bool simplex) {
-    const auto labels = static_cast<std::size_t>(p.nodes.rows() * p.n_labels);
+void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_t weights, std::size_t pairwise) {
     const auto sized = copy.w.size() == weights && copy.w_step.size() == weights &&
-                       copy.pair_gradient.size() == pairwise && std::ssize(copy.kappa) == p.n_labels &&
-                       copy.z.size() == labels && copy.z_step.size() == labels &&
-                       copy.arcs.size() == edges.saved_size(copy.active.size());
+                       copy.pair_gradient.size() == pairwise && std::ssize(copy.kappa) == p.n_labels;
     if (!sized) throw std::invalid_argument("the snapshot is of another problem");
-    const auto finite = [](auto x) { return std::isfinite(x); };
-    const auto unit = [](float x) { return x >= 0.0F && x <= 1.0F; };
+    const auto finite = [](double x) { return std::isfinite(x); };
     bool sound = std::ranges::all_of(copy.w, finite) && std::ranges::all_of(copy.w_step, finite) &&
-                 std::ranges::all_of(copy.pair_gradient, finite) && std::ranges::all_of(copy.arcs, finite) &&
-                 (simplex ? std::ranges::all_of(copy.z, finite) : std::ranges::all_of(copy.z, unit)) &&
-                 std::ranges::all_of(copy.z_step, unit) &&
+                 std::ranges::all_of(copy.pair_gradient, finite) &&
                  std::ranges::all_of(copy.kappa, [](double k) { return std::isfinite(k) && k > 0.0; });
     std::int32_t last = -1;
     for (const auto pair : copy.active) {
@@ -48,6 +38,13 @@ void check_snapshot(const Problem& p, const PrimalDualSnapshot& copy, std::size_
         throw std::invalid_argument("the snapshot holds numbers out of range");
 }
 
+// Full coordinates of the box, in units of `unit`.
+std::vector<double> expanded(const Problem& p, std::span<const double> compact, double unit) {
+    std::vector<double> full(static_cast<std::size_t>(p.full_dim()), 0.0);
+    for (std::int64_t i = 0; i < p.dim(); ++i) full[p.coordinates[i]] = compact[i] / unit;
+    return full;
+}
+
 }  // namespace
 
 struct PrimalDual::State {
@@ -55,10 +52,10 @@ struct PrimalDual::State {
     PrimalDualSettings settings;
     int threads;
     std::unique_ptr<Workers> workers;  // while advance() runs
-    double unit;                       // weights outside = unit * weights inside
+    std::vector<StepShard*> shards;    // empty: elsewhere
+    Ask elsewhere;
+    double unit;  // weights outside = unit * weights inside
     double c = 0.0;
-    NodePhase nodes;
-    std::unique_ptr<EdgePhase> edges;
     Metric metric;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
@@ -66,38 +63,36 @@ struct PrimalDual::State {
     std::vector<double> w, w_step, w_bar;     // w, w~ and the extrapolated 2 w~ - w, full
     std::vector<double> true_sum;             // q
     std::vector<double> unary_gradient, pair_gradient;
+    std::vector<std::int32_t> active;  // label pairs in use, ascending
+    std::vector<std::uint8_t> needed;  // (K * K,) whether one in use must stay, also without weights
+    bool asked = false;                // gradients and `needed` are those of the state
     std::vector<double> kappa, right, history;
     double damping;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
-          int t)
-        : p(problem), settings(s), threads(std::max(1, t)), unit(loss_unit(problem)), nodes(problem, unit, s.one_label),
-          metric(problem, s.theta, s.primal_weight, s.diagonal, t, nodes.rows()), damping(s.damping) {
-        expand_box(lo, hi);
-        if (s.one_label)
-            edges = table_phase();
-        else
-            edges = std::make_unique<ArcPhase>(problem);
+          int t, std::vector<StepShard*> parts, Ask ask)
+        : p(problem), settings(s), threads(std::max(1, t)), shards(std::move(parts)), elsewhere(std::move(ask)),
+          unit(loss_unit(problem)), metric(problem, s.theta, s.primal_weight, s.diagonal, t,
+                                           shards.size() == 1 ? shards.front()->rows() : FloatRows{}),
+          lower(expanded(problem, lo, unit)), upper(expanded(problem, hi, unit)), damping(s.damping) {
+        find_bounds(lo, hi);
+        if (s.one_label) active = step_setup(p, lo, s).pairs;
+        needed.assign(bounded_pair.size(), s.one_label);
         w.resize(static_cast<std::size_t>(p.full_dim()));
         for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
         w_step = w_bar = w;
         true_sum = true_feature_sum(p);
-        pair_gradient.assign(w.size() - static_cast<std::size_t>(p.unary_size()), 0.0);
+        unary_gradient.assign(static_cast<std::size_t>(p.unary_size()), 0.0);
+        pair_gradient.assign(w.size() - unary_gradient.size(), 0.0);
         kappa.assign(static_cast<std::size_t>(p.n_labels), s.kappa0);
     }
 
-    void expand_box(std::span<const double> lo, std::span<const double> hi) {
-        lower.assign(static_cast<std::size_t>(p.full_dim()), 0.0);
-        upper = lower;
+    void find_bounds(std::span<const double> lo, std::span<const double> hi) {
         bounded_label.assign(static_cast<std::size_t>(p.n_labels), 0);
         bounded_pair.assign(static_cast<std::size_t>(p.n_labels) * static_cast<std::size_t>(p.n_labels), 0);
-        for (std::int64_t i = 0; i < p.dim(); ++i) {
-            const auto j = p.coordinates[i];
-            lower[j] = lo[i] / unit;
-            upper[j] = hi[i] / unit;
-            if (std::isfinite(lo[i]) || std::isfinite(hi[i])) bounded(j) = 1;
-        }
+        for (std::int64_t i = 0; i < p.dim(); ++i)
+            if (std::isfinite(lo[i]) || std::isfinite(hi[i])) bounded(p.coordinates[i]) = 1;
         for (std::int64_t j = 0; j < p.full_dim(); ++j)
             if (p.slot[j] < 0) bounded(j) = 1;
     }
@@ -107,42 +102,63 @@ struct PrimalDual::State {
         return j < p.unary_size() ? bounded_label[j / p.node_dim()] : bounded_pair[(j - p.unary_size()) / p.edge_dim()];
     }
 
-    std::unique_ptr<EdgePhase> table_phase() const {
-        const auto pairwise = std::span(lower).subspan(static_cast<std::size_t>(p.unary_size()));
-        const auto negative = [](auto x) { return x < 0; };
-        const auto columns = nonnegative_columns(p);
-        const bool at_most =
-            settings.spare && std::ranges::none_of(pairwise, negative) &&
-            std::ranges::all_of(columns.begin() + p.node_dim(), columns.end(), [](auto x) { return x; });
-        std::vector<std::int32_t> pairs;
-        for (std::int32_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
-            const auto* slot = p.slot.data() + p.unary_size() + pair * p.edge_dim();
-            const auto used = [](std::int32_t at) { return at >= 0; };
-            if (!at_most || std::any_of(slot, slot + p.edge_dim(), used)) pairs.push_back(pair);
-        }
-        return std::make_unique<TablePhase>(p, at_most, pairs);
-    }
-
-    void for_shards(std::int64_t count, const std::function<void(std::int64_t)>& f) const {
-        const auto item = [&](std::int64_t shard, int) { f(shard); };
+    void for_items(std::int64_t count, const std::function<void(std::int64_t)>& f) const {
+        const auto item = [&](std::int64_t i, int) { f(i); };
         if (workers)
             workers->run(count, item);
         else
             parallel_for(count, threads, item);
     }
 
+    StepOrder order(bool inactive) const {
+        return {w_bar, active, kappa, metric.label_sigma(), damping, metric.arc_tau(), metric.arc_sigma(), inactive};
+    }
+
+    // The sum of what all shards answer.
+    std::vector<double> ask(StepQuestion question, const StepOrder& order) const {
+        const auto numbers = order.packed(p.n_labels);
+        if (shards.empty()) return elsewhere(question, numbers);
+        std::vector<std::vector<double>> answers;
+        for (StepShard* shard : shards)
+            answers.push_back(shard->ask(question, numbers, [&](auto count, const auto& f) { for_items(count, f); }));
+        return tree_sum(std::move(answers));
+    }
+
+    // The pairs not active are looked at in few iterations only; between, their gradients stay as they are.
+    bool screens(std::int64_t at) const { return at < 10 || at % settings.screening_interval == 0; }
+
+    // Gradients at the state that `question` leads to, where iteration `next` begins.
+    double take_gradients(StepQuestion question, std::int64_t next) {
+        const auto De = p.edge_dim();
+        const StepOrder all = order(screens(next));
+        const auto answer = StepAnswer::unpacked(p, all, ask(question, all));
+        unary_gradient = answer.unary;
+        if (all.inactive)
+            pair_gradient = answer.pairs;
+        else
+            for (std::size_t i = 0; i < active.size(); ++i)
+                std::copy_n(answer.pairs.begin() + static_cast<std::ptrdiff_t>(i) * De, De,
+                            pair_gradient.begin() + active[i] * De);
+        for (std::size_t i = 0; i < active.size(); ++i) needed[active[i]] = answer.needed[i] > 0.0;
+        asked = true;
+        return answer.residual;
+    }
+
+    // How many times more a label of a node is pulled at by each edge than by one multiplier.
+    double crowding(int label) const {
+        if (settings.one_label) return 1.0;
+        const auto out = std::ranges::count_if(active, [&](auto pair) { return pair / p.n_labels == label; });
+        const auto in = std::ranges::count_if(active, [&](auto pair) { return pair % p.n_labels == label; });
+        return static_cast<double>(std::max(out, in));
+    }
+
     // The primal weight at which both halves of the saddle point, each in its metric, are equally far from where they
     // began, the rule of PDLP (Applegate et al. 2021). It is at most halved or doubled, and not raised before the
     // labels have moved.
     void update_primal_weight() {
-        if (settings.rebalance <= 0.0 || edges->active_pairs().empty()) return;
-        std::vector<EdgePhase::Distance> parts(EdgePhase::kShards);
-        for_shards(EdgePhase::kShards, [&](std::int64_t s) { parts[s] = edges->squared_distance(s); });
-        double weights = weight_norm(), labels = nodes.squared_distance();
-        for (const auto& part : parts) {
-            weights += part.multipliers / metric.arc_tau();
-            labels += part.labels / metric.arc_sigma();
-        }
+        if (settings.rebalance <= 0.0 || active.empty()) return;
+        const auto found = ask(StepQuestion::distance, order(false));
+        const double weights = std::accumulate(found.begin() + 1, found.end(), weight_norm()), labels = found.at(0);
         if (!(weights > 0.0 && labels > 0.0)) return;
         const double now = metric.primal_weight(), wanted = settings.rebalance * now * std::sqrt(labels / weights);
         const double most = since_trade_off < kMinIterations ? now : 2.0 * now;
@@ -165,14 +181,12 @@ struct PrimalDual::State {
     }
 
     void adapt_metric() {
-        for (int k = 0; k < p.n_labels; ++k) kappa[k] = std::max(1.0, damping * edges->crowding(k));
+        for (int k = 0; k < p.n_labels; ++k) kappa[k] = std::max(1.0, damping * crowding(k));
         refresh_metric();
     }
 
     void refresh_metric() {
-        edges->set_damping(damping);
         metric.update(kappa, c);
-        nodes.set_sigma(metric);
         metric_changed = iteration;
     }
 
@@ -188,8 +202,9 @@ struct PrimalDual::State {
 double PrimalDual::State::unary_step() {
     const auto size = static_cast<std::size_t>(p.unary_size());
     const auto part = [size](std::vector<double>& x) { return std::span(x).first(size); };
-    for (std::size_t j = 0; j < size; ++j) unary_gradient[j] -= true_sum[j];
-    return metric.unary().step(unary_gradient, bounded_label, part(lower), part(upper), part(w), part(w_step));
+    right.resize(size);
+    for (std::size_t j = 0; j < size; ++j) right[j] = unary_gradient[j] - true_sum[j];
+    return metric.unary().step(right, bounded_label, part(lower), part(upper), part(w), part(w_step));
 }
 
 // Step 2 for the pairwise weights: a quadratic program of De variables for each label pair, solved by its Cholesky
@@ -197,7 +212,7 @@ double PrimalDual::State::unary_step() {
 double PrimalDual::State::pair_step() {
     const auto K = p.n_labels;
     std::vector<double> residual(static_cast<std::size_t>(K), 0.0);
-    for_shards(K, [&](std::int64_t k) { residual[k] = pair_step(k); });
+    for_items(K, [&](std::int64_t k) { residual[k] = pair_step(k); });
     return std::accumulate(residual.begin(), residual.end(), 0.0);
 }
 
@@ -209,10 +224,10 @@ double PrimalDual::State::pair_step(std::int64_t label) {
     for (auto pair = label * K; pair < (label + 1) * K; ++pair) {
         const auto at = p.unary_size() + pair * De;
         metric.pair_gram().multiply(w.data() + at, linear.data());
-        const bool active = edges->active(static_cast<std::int32_t>(pair));
+        const bool in_use = std::ranges::binary_search(active, static_cast<std::int32_t>(pair));
         for (std::int64_t d = 0; d < De; ++d) {
             const double given = pair_gradient[pair * De + d], wanted = true_sum[at + d], slope = given - wanted;
-            if (active || std::abs(slope) > kRounding * std::max(std::abs(given), std::abs(wanted))) linear[d] -= slope;
+            if (in_use || std::abs(slope) > kRounding * std::max(std::abs(given), std::abs(wanted))) linear[d] -= slope;
         }
         if (bounded_pair[pair]) {
             std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
@@ -235,40 +250,26 @@ double PrimalDual::State::pair_step(std::int64_t label) {
 // Step 3: a pair is active while its extrapolated weights are not zero or its arcs still have positive multipliers d.
 void PrimalDual::State::choose_active() {
     const auto De = p.edge_dim(), unary = p.unary_size();
-    for (std::int32_t pair = 0; pair < p.n_labels * p.n_labels; ++pair) {
-        bool needed = false;
+    std::vector<std::int32_t> chosen;
+    for (std::int32_t pair = 0; pair < std::ssize(needed); ++pair) {
+        bool any = false;
         for (std::int64_t d = 0; d < De; ++d) {
             double& x = w_bar[unary + pair * De + d];
             if (std::abs(x) < kZero) x = 0.0;
-            needed |= x != 0.0;
+            any |= x != 0.0;
         }
-        if (needed && !edges->active(pair)) edges->activate(pair, nodes.z_rows());
-        if (!needed && edges->active(pair) && !edges->needed(pair)) edges->deactivate(pair);
+        if (any || (needed[pair] && std::ranges::binary_search(active, pair))) chosen.push_back(pair);
     }
+    if (!settings.one_label) active.swap(chosen);
 }
 
 void PrimalDual::State::iterate() {
-    if (iteration == 0) {
-        refresh_metric();
-        for_shards(NodePhase::kShards, [&](std::int64_t s) { nodes.compute_gradient(s); });
-    }
-    nodes.gradient(unary_gradient);
-    const bool screen = iteration < 10 || iteration % settings.screening_interval == 0;
-    if (screen)
-        for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges->compute_inactive_gradient(s, nodes.z_rows()); });
-    if (iteration > 0 || screen) edges->gradient(screen, pair_gradient);
-
+    if (iteration == 0) refresh_metric();
+    if (!asked) take_gradients(StepQuestion::gradient, iteration);
     double residual = unary_step() + pair_step();
     for (std::size_t j = 0; j < w.size(); ++j) w_bar[j] = 2.0 * w_step[j] - w[j];
     choose_active();
-    nodes.set_weights(std::span(w_bar).first(static_cast<std::size_t>(p.unary_size())));
-    edges->set_weights(std::span(w_bar).subspan(static_cast<std::size_t>(p.unary_size())));
-    const ArcSteps steps{static_cast<float>(metric.arc_tau()), static_cast<float>(metric.arc_sigma()),
-                         static_cast<float>(settings.over_relaxation)};
-    for_shards(EdgePhase::kShards, [&](std::int64_t s) { edges->step(s, steps, nodes.z_rows()); });
-    for_shards(NodePhase::kShards,
-               [&](std::int64_t s) { nodes.step(s, static_cast<float>(settings.over_relaxation), *edges); });
-    residual += edges->residual() + nodes.residual();
+    residual += take_gradients(StepQuestion::step, iteration + 1);
     for (std::size_t j = 0; j < w.size(); ++j) {
         w[j] = std::clamp(w[j] + settings.over_relaxation * (w_step[j] - w[j]), lower[j], upper[j]);
         if (std::abs(w[j]) < kZero && lower[j] <= 0.0) w[j] = 0.0;
@@ -296,10 +297,11 @@ void PrimalDual::State::monitor(double residual) {
 }
 
 PrimalDual::PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
-                       const PrimalDualSettings& settings, int threads) {
+                       const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards, Ask ask) {
     if (std::ssize(lower) != problem.dim() || std::ssize(upper) != problem.dim())
         throw std::invalid_argument("the box has the wrong length");
-    state_ = std::make_unique<State>(problem, lower, upper, settings, threads);
+    if (shards.empty() == !ask) throw std::invalid_argument("either shards, or who asks them");
+    state_ = std::make_unique<State>(problem, lower, upper, settings, threads, std::move(shards), std::move(ask));
     set_trade_off(C);
 }
 
@@ -327,10 +329,8 @@ void PrimalDual::advance(int iterations, const StopTest& stop) {
 
 PrimalDualSnapshot PrimalDual::snapshot() const {
     const State& s = *state_;
-    PrimalDualSnapshot copy{s.w,         s.w_step,         s.pair_gradient,         s.kappa, {},
-                            s.nodes.z(), s.nodes.z_step(), s.edges->active_pairs(), {}};
+    PrimalDualSnapshot copy{s.w, s.w_step, s.pair_gradient, s.kappa, {}, s.active};
     copy.history.assign(s.history.end() - std::min<std::ptrdiff_t>(std::ssize(s.history), kHistory), s.history.end());
-    copy.arcs = s.edges->save();
     copy.damping = s.damping;
     copy.primal_weight = s.metric.primal_weight();
     copy.iteration = s.iteration;
@@ -342,14 +342,16 @@ PrimalDualSnapshot PrimalDual::snapshot() const {
 
 void PrimalDual::restore(const PrimalDualSnapshot& copy) {
     State& s = *state_;
-    check_snapshot(s.p, copy, s.w.size(), s.pair_gradient.size(), *s.edges, s.settings.one_label);
+    check_snapshot(s.p, copy, s.w.size(), s.pair_gradient.size());
+    if (s.settings.one_label && copy.active != s.active)
+        throw std::invalid_argument("the snapshot is of another problem");
     s.w = copy.w;
     s.w_step = copy.w_step;
     s.pair_gradient = copy.pair_gradient;
     s.kappa = copy.kappa;
     s.history = copy.history;
-    s.nodes.set_labels(copy.z, copy.z_step);
-    s.edges->load(copy.active, copy.arcs);
+    s.active = copy.active;
+    s.asked = false;
     s.damping = copy.damping;
     s.metric.set_primal_weight(copy.primal_weight);
     s.iteration = copy.iteration;
@@ -357,12 +359,10 @@ void PrimalDual::restore(const PrimalDualSnapshot& copy) {
     s.metric_changed = copy.metric_changed;
     s.safe_since = copy.safe_since;
     s.since_trade_off = copy.since_trade_off;
-    s.for_shards(NodePhase::kShards, [&](std::int64_t shard) { s.nodes.compute_gradient(shard); });
-    s.for_shards(EdgePhase::kShards, [&](std::int64_t shard) { s.edges->compute_gradient(shard); });
 }
 
 std::int64_t PrimalDual::iterations() const { return state_->iteration; }
-std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->edges->active_pairs()); }
+std::int64_t PrimalDual::active_pairs() const { return std::ssize(state_->active); }
 std::int64_t PrimalDual::safe_since() const { return state_->safe_since; }
 double PrimalDual::primal_weight() const { return state_->metric.primal_weight(); }
 double PrimalDual::residual() const { return state_->history.empty() ? 0.0 : state_->history.back(); }
@@ -387,18 +387,6 @@ std::vector<double> PrimalDual::weights() const {
     return compact;
 }
 
-std::vector<std::span<const float>> PrimalDual::tables() const { return state_->edges->tables(); }
 double PrimalDual::unit() const { return state_->unit; }
-ArcMultipliers PrimalDual::multipliers() const { return state_->edges->multipliers(); }
-
-std::vector<float> PrimalDual::labels() const {
-    const State& s = *state_;
-    const auto N = s.p.nodes.rows();
-    const auto K = s.p.n_labels;
-    std::vector<float> z(static_cast<std::size_t>(N * K));
-    for (int k = 0; k < K; ++k)
-        for (std::int64_t u = 0; u < N; ++u) z[u * K + k] = s.nodes.z_step()[k * N + u];
-    return z;
-}
 
 }  // namespace gapcut

@@ -124,18 +124,16 @@ std::vector<double> relaxed_difference(const Problem& p, std::span<const float> 
     return std::move(part[0]);
 }
 
-RelaxedPlane relaxed_plane(const Problem& p, std::span<const float> z, int threads, const StopTest& stop) {
+RelaxedPlane relaxed_sums(const Problem& p, std::span<const float> z, int threads, const StopTest& stop) {
     const auto sum = relaxed_difference(p, z, threads, stop);
-    const auto n = static_cast<double>(p.n_graphs());
     RelaxedPlane result;
     result.plane.reserve(p.coordinates.size());
-    for (const auto j : p.coordinates) result.plane.push_back(sum[j] / n);
+    for (const auto j : p.coordinates) result.plane.push_back(sum[j]);
     for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
         for (int k = 0; k < p.n_labels; ++k) {
             const auto level = static_cast<double>(z[u * p.n_labels + k]);
             result.loss += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);
         }
-    result.loss /= n;
     return result;
 }
 

@@ -280,17 +280,17 @@ void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Worker
     }
 }
 
-std::vector<float> Repair::run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
-                               const StopTest& stop) {
+std::vector<float> Repair::run(std::span<const float> z, const Start& start, int sweeps, double min_gain,
+                               std::uint64_t seed, const StopTest& stop) {
     const Problem& p = problem_;
-    c_ = C / static_cast<double>(p.n_graphs());
+    if (std::ssize(start.W) != p.dim()) throw std::invalid_argument("W has the wrong size");
+    c_ = start.parts * start.c;
+    min_gain *= start.parts;
     z_.assign(z.begin(), z.end());
-    raw_ = relaxed_difference(p, z, threads_, stop);
+    raw_.assign(lower_.size(), 0.0);  // what is not in use stays at weights of 0
+    for (std::int64_t i = 0; i < p.dim(); ++i) raw_[p.coordinates[i]] = start.W[i];
     w_.resize(raw_.size());
-    for (std::size_t j = 0; j < raw_.size(); ++j) {
-        raw_[j] *= c_;
-        w_[j] = std::clamp(raw_[j], lower_[j], upper_[j]);
-    }
+    for (std::size_t j = 0; j < raw_.size(); ++j) w_[j] = std::clamp(raw_[j], lower_[j], upper_[j]);
     Workers workers(threads_);
     auto order = candidates(workers, stop);
     operations_ = 0.0;

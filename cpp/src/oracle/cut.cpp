@@ -146,10 +146,9 @@ GraphAnswer CutMaximiser::solve(const Weights& w, std::int64_t graph, Scratch& s
     return {loss, std::max(0.0, checked_bound(value + rounding))};
 }
 
-OracleTotals CutOracle::total(std::span<const double> compact, const ArcMultipliers& multipliers,
-                              const StopTest& stop) {
+OracleTotals CutOracle::sums(std::span<const double> compact, const ArcMultipliers& multipliers, const StopTest& stop) {
     check_multipliers(problem(), multipliers);
-    return Oracle::total(maximiser_.prepare(compact, &multipliers), stop);
+    return Oracle::sums(maximiser_.prepare(compact, &multipliers), stop);
 }
 
 void CutMaximiser::share(const Weights& w, std::int64_t graph, Scratch& s, ArcShares& shares) const {

@@ -147,8 +147,8 @@ void check_multipliers(const Problem& p, const ArcMultipliers& multipliers) {
     if (!sound) throw std::invalid_argument("the arc multipliers are of another problem");
 }
 
-SlackBound slack_bound(const Problem& p, std::span<const double> weights, const ArcMultipliers& multipliers,
-                       int threads, const StopTest& stop) {
+SlackBound slack_sum(const Problem& p, std::span<const double> weights, const ArcMultipliers& multipliers, int threads,
+                     const StopTest& stop) {
     Pass pass(p, weights, multipliers);
     threads = worthwhile_threads(pass.operations(), threads);
     parallel_for(kEdgeShards, threads, [&](std::int64_t shard, int) { pass.edges(shard); }, stop);
@@ -159,10 +159,16 @@ SlackBound slack_bound(const Problem& p, std::span<const double> weights, const 
         stop);
     double sum = -pass.truth();
     for (const double x : part) sum += x;
-    const auto n = static_cast<double>(p.n_graphs());
-    const double slip = rounding(p, weights), bound = mean_above(std::max(0.0, sum + slip), n);
+    const double slip = rounding(p, weights), bound = std::max(0.0, sum + slip);
     if (!std::isfinite(bound)) throw std::overflow_error("the scores of a graph are too large for double precision");
-    return {bound, slip / n};
+    return {bound, slip};
+}
+
+SlackBound slack_bound(const Problem& p, std::span<const double> weights, const ArcMultipliers& multipliers,
+                       int threads, const StopTest& stop) {
+    const SlackBound sum = slack_sum(p, weights, multipliers, threads, stop);
+    const auto n = static_cast<double>(p.n_graphs());
+    return {mean_above(sum.bound, n), sum.rounding / n};
 }
 
 }  // namespace gapcut

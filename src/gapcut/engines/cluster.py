@@ -42,20 +42,20 @@ class RayCluster:
     elsewhere = True
 
     def __init__(self, address: str | None = None, threads: int = 1) -> None:
-        self._ray = needed("ray", 'engine "ray" needs', "cluster")
+        self.ray = needed("ray", 'engine "ray" needs', "cluster")
         self.threads = threads
-        self._own = not self._ray.is_initialized()
+        self._own = not self.ray.is_initialized()
         if self._own:
             _try_to_reach(address)
             with _own_sigterm():
-                self._ray.init(address, log_to_driver=False, logging_level="error")
-        self._driver = self._ray._private.worker
+                self.ray.init(address, log_to_driver=False, logging_level="error")
+        self._driver = self.ray._private.worker
         self._print = self._driver.print_to_stdstream
         self._driver.print_to_stdstream = _log
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Outcomes[Result]:
         """See :class:`gapcut.engines.work.Engine`."""
-        ray = self._ray
+        ray = self.ray
         sent = ray.put(work)
         task = ray.remote(num_cpus=self.threads, max_retries=_RETRIES)(_do)
         rest = enumerate(items)
@@ -76,22 +76,22 @@ class RayCluster:
         """Leave the cluster."""
         self._driver.print_to_stdstream = self._print
         if self._own:
-            self._ray.shutdown()
+            self.ray.shutdown()
 
     def _places(self) -> int:
         """Items at work or waiting at the cluster, which may have grown or shrunk."""
-        return _AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)) // self.threads)
+        return _AHEAD * max(1, int(self.ray.cluster_resources().get("CPU", 1)) // self.threads)
 
     def _outcome(self, index: int, done: Any) -> Outcome[Any]:
         try:
-            return Outcome(index, *self._ray.get(done))
-        except self._ray.exceptions.WorkerCrashedError:
+            return Outcome(index, *self.ray.get(done))
+        except self.ray.exceptions.WorkerCrashedError:
             return Outcome(index, None, DIED)
-        except self._ray.exceptions.RayError as error:
+        except self.ray.exceptions.RayError as error:
             return Outcome(index, None, " ".join(str(error).split())[:300])
 
 
-def _log(said: dict[str, Any], *_: object) -> None:
+def _log(said: dict[str, Any], *_: object, **__: object) -> None:
     """What Ray notices of lost nodes and workers; it would print that to standard output, among a command's results."""
     _logger.info("%s", " ".join(map(str, said.get("lines", ()))))
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from gapcut import _core
 from gapcut.certificates import Bounds, Callback, Certificate, DualPoint, Record, Status
 from gapcut.engines import Deadline, OutOfTime
+from gapcut.engines.shards import ClusterLost
 from gapcut.oracles.base import Oracle, OracleTotal
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
@@ -168,13 +169,16 @@ class Session:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Work that may be cut off by the time limit or by Ctrl-C; what was proven before stays."""
+        """Work that may be cut off by the time limit, by Ctrl-C or by the loss of the cluster; what was proven before
+        stays."""
         try:
             yield
         except OutOfTime:
             self.ended = _OUT_OF_TIME
         except KeyboardInterrupt:
             self.ended = STOPPED_BY_USER
+        except ClusterLost as error:
+            self.ended = f"stopped: {error}: the best model so far is kept"
 
     def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""

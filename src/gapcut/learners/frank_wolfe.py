@@ -8,9 +8,9 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
-from gapcut.learners.sweeps import Average, batches, line_search, sweep_and_certify
+from gapcut.learners.sweeps import Average, batches, sweep_and_certify
 from gapcut.oracles.base import OraclePlanes
-from gapcut.problem import LearningProblem
+from gapcut.problem import LearningProblem, line_search
 from gapcut.typing import FloatArray
 
 

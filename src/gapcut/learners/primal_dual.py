@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from gapcut.certificates import Callback, OneHotClaim
+from gapcut.engines.shards import ClusterLost, ShardEngine
 from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint
 from gapcut.learners.one_hot_claim import one_hot_claim
@@ -35,7 +37,9 @@ class PrimalDual(StepSettings, Learner):
     ``checkpoint`` names a file that is renewed every ``checkpoint_seconds``, also between certificates, and when the
     run ends without its target; a run that finds it there goes on from it. Who has the result deletes it. ``chosen`` is
     kept in it.
-    Results do not depend on ``n_threads`` nor on being interrupted and resumed; passes of ``block`` are made again.
+    ``engine`` says where the shards of the graphs are; it is for the caller to close.
+    Results do not depend on ``n_threads``, ``engine`` nor on being interrupted and resumed; passes of ``block`` are
+    made again.
     """
 
     needs_relaxation: ClassVar[bool] = True
@@ -45,9 +49,10 @@ class PrimalDual(StepSettings, Learner):
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_seconds: float = 10.0
     chosen: Mapping[str, Any] | None = None
+    engine: ShardEngine | None = field(default=None, compare=False)
 
     def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
-        steps = Steps(self, session.problem, session.oracle)
+        steps = Steps(self, session.problem, session.oracle, self.engine)
         if start is not None:
             steps.start_from(start)
         return self._go_on(session, steps)
@@ -62,7 +67,7 @@ class PrimalDual(StepSettings, Learner):
     ) -> Iterator[LearnResult]:
         """All iterates are carried from one C to the next."""
         oracle = make_oracle(problem)
-        steps = Steps(self, problem, oracle)
+        steps = Steps(self, problem, oracle, self.engine)
         for C in C_values:
             steps.set_trade_off(C)
             yield self._go_on(Session(steps.problem, oracle, limits, callback), steps)
@@ -91,7 +96,8 @@ class PrimalDual(StepSettings, Learner):
                     steps.advance(session, file)
                     steps.certify(session, planes)
         if file is not None and steps.kept is not None and not session.target_met:
-            steps.write(session, file)
+            with suppress(ClusterLost):  # then the file before stays
+                steps.write(session, file)
         claim = self._claim(session, steps)
         result = session.result()
         proof = replace(result.certificate, one_hot=claim)
@@ -107,6 +113,6 @@ class PrimalDual(StepSettings, Learner):
 
     def _identity(self, problem: LearningProblem) -> dict[str, Any]:
         """What a run must share with its checkpoint; the number of threads is free."""
-        free = ("n_threads", "checkpoint", "checkpoint_seconds", "chosen")
-        settings = {name: value for name, value in asdict(self).items() if name not in free}
+        settings = {setting.name: getattr(self, setting.name) for setting in fields(StepSettings)}
+        del settings["n_threads"]
         return {"fingerprint": problem.fingerprint, "C": problem.C, **settings}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gapcut import _core
 from gapcut.certificates import DualPoint
 from gapcut.engines import OutOfTime
+from gapcut.engines.shards import ShardEngine
 from gapcut.learners.base import Progress, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graphs, mixture_of_two
@@ -87,9 +88,15 @@ class Kept:
 class Steps:
     """The iterates of a run and the certificates made from them."""
 
-    def __init__(self, settings: StepSettings, problem: LearningProblem, oracle: Oracle) -> None:
+    def __init__(
+        self,
+        settings: StepSettings,
+        problem: LearningProblem,
+        oracle: Oracle,
+        engine: ShardEngine | None = None,
+    ) -> None:
         self.settings = settings
-        self.relaxation = oracle.relaxation(settings.native(), settings.n_threads)
+        self.relaxation = oracle.relaxation(settings.native(), settings.n_threads, engine)
         self.state = self.relaxation.state
         self._begin(problem)
 
@@ -108,7 +115,7 @@ class Steps:
 
     def warm_start(self) -> WarmStart:
         """A copy of the iterates."""
-        return WarmStart(self.problem.fingerprint, dict(self.state.snapshot()))
+        return WarmStart(self.problem.fingerprint, self.relaxation.save())
 
     def dual_point(self) -> DualPoint:
         """What a proof can be made of."""
@@ -118,7 +125,7 @@ class Steps:
     def start_from(self, start: WarmStart) -> None:
         """The iterates of another run, at this problem's C; left as they are where data differ."""
         if start.fingerprint == self.problem.fingerprint:
-            self.state.restore(dict(start.arrays))
+            self.relaxation.load(start.arrays)
             self.state.set_trade_off(self.problem.C)
             self.schedule = CertificateSchedule(start=self.state.iterations, due=0)
 
@@ -128,8 +135,8 @@ class Steps:
         try:
             while file is not None and self._advance_within(due, session, file):
                 self.write(session, file)
-                self.state.advance(min(1, due - self.state.iterations), session.clock.left)
-            self.state.advance(max(0, due - self.state.iterations), session.clock.left)
+                self.relaxation.advance(min(1, due - self.state.iterations), session.clock.left)
+            self.relaxation.advance(max(0, due - self.state.iterations), session.clock.left)
         except (ValueError, ArithmeticError):  # features beyond the range of the metric
             self.out_of_range = True
 
@@ -137,7 +144,7 @@ class Steps:
         """As far as the age of ``file`` allows; whether it is due before the certificate is."""
         left = session.clock.left
         try:
-            self.state.advance(
+            self.relaxation.advance(
                 max(0, due - self.state.iterations), min(file.left, math.inf if left is None else left)
             )
         except OutOfTime:
@@ -327,7 +334,7 @@ class Steps:
     def write(self, session: Session, file: Checkpoint) -> None:
         """The iterates and what is kept, from which :meth:`resume` goes on."""
         assert self.kept is not None
-        arrays = {} if self.out_of_range else dict(self.state.snapshot())
+        arrays = {} if self.out_of_range else self.relaxation.save()
         if self.kept.messages is not None:
             arrays["best_messages"] = self.kept.messages
         if self.kept.best is not None:
@@ -352,7 +359,7 @@ class Steps:
             weights, labels = arrays["best_weights"], arrays.get("best_labels")
             self.out_of_range = numbers["out_of_range"] is True
             if not self.out_of_range:
-                self.state.restore(arrays)
+                self.relaxation.load(arrays)
             self.schedule = CertificateSchedule(**numbers["schedule"])
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
                 raise ValueError("weights out of range")

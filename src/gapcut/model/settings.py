@@ -48,6 +48,7 @@ class Settings(Parameters):
         nonnegative = sign_rule_for(self.nonnegative, oracle)
         settings = replace(self, oracle=oracle, learner=learner, nonnegative=nonnegative)
         settings._check_pair(learner)
+        settings._check_engine()
         return settings
 
     def with_oracle(self, oracle: OracleName) -> Self:
@@ -85,6 +86,14 @@ class Settings(Parameters):
         """What must go together, where the oracle is known."""
         check_pair(learner, self.oracle, sign_rule_for(self.nonnegative, self.oracle))
         self._check_stops(learner)
+
+    def _check_engine(self) -> None:
+        """What shards of graphs can be learned from."""
+        if self.engine != "threads" and (self.learner, self.oracle) != ("primal-dual", "cut"):
+            raise ValueError(
+                f"engine={self.engine!r} is for learner='primal-dual' with oracle='cut', not for "
+                f"learner={self.learner!r} with oracle={self.oracle!r}: leave engine='threads'"
+            )
 
     def _check_stops(self, learner: LearnerName) -> None:
         """What only one learner understands; "auto" may become one with checkpoints."""

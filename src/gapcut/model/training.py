@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.data import Graph, place
+from gapcut.engines.shards import ShardEngine
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
 from gapcut.learners import Learner, LearnResult, WarmStart
@@ -209,9 +210,11 @@ def _examples(data: TrainingSet, problem: LearningProblem, settings: Settings) -
         yield graph, code, loss
 
 
-def make_learner(settings: Settings, chosen: Mapping[str, Any] | None = None) -> Learner:
+def make_learner(
+    settings: Settings, chosen: Mapping[str, Any] | None = None, engine: ShardEngine | None = None
+) -> Learner:
     """The learner that ``settings`` name, with those of its settings that they hold; ``chosen`` goes into its
-    checkpoints.
+    checkpoints; ``engine``: where shards are, by default in this process.
     """
     kind = LEARNERS[settings.learner]
     known = {
@@ -219,6 +222,7 @@ def make_learner(settings: Settings, chosen: Mapping[str, Any] | None = None) ->
         "n_threads": settings.threads,
         "checkpoint": settings.checkpoint,
         "chosen": chosen,
+        "engine": engine,
     }
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # learners are dataclasses
     chosen = {name: value for name, value in known.items() if name in names}
@@ -233,18 +237,23 @@ def learn(
     settings: Settings,
     start: WarmStart | None = None,
     chosen: Mapping[str, Any] | None = None,
+    engine: ShardEngine | None = None,
 ) -> LearnResult:
     """Run the learner that ``settings`` name; see :func:`make_learner`."""
     oracle = make_oracle(data, problem, settings)
-    learner = make_learner(settings, chosen)
+    learner = make_learner(settings, chosen, engine)
     return learner.run(problem, oracle, settings.limits, settings.callback, start)
 
 
 def learn_path(
-    data: TrainingSet, problem: LearningProblem, settings: Settings, C_values: Sequence[float]
+    data: TrainingSet,
+    problem: LearningProblem,
+    settings: Settings,
+    C_values: Sequence[float],
+    engine: ShardEngine | None = None,
 ) -> Iterator[FittedModel]:
     """One model per value of C; learners with iterates carry them along."""
-    results = make_learner(settings).path(
+    results = make_learner(settings, engine=engine).path(
         problem, lambda at_C: make_oracle(data, at_C, settings), C_values, settings.limits, settings.callback
     )
     return (fitted(data, problem, result) for result in results)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
+from gapcut.engines import Deadline
+from gapcut.engines.shards import Pool, ShardEngine
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
@@ -73,6 +75,21 @@ class OraclePlanes:
         """Means of the planes of all graphs, found at the same weights; that of the bounds is proven too."""
         bound = mean_bound(float(self.bounds.sum()), len(self.bounds))
         return OracleTotal(self.planes.mean(axis=0), float(self.losses.mean()), bound)
+
+
+_ITERATES: Final = "z", "z_step", "arcs"
+"""Of shards: rows by label, or by label pair, and columns by node, or by edge."""
+
+
+def tree_sum(answers: Sequence[FloatArray]) -> FloatArray:
+    """The sum of what shards answered, in an order that depends on their number alone."""
+    return _core.tree_sum(np.stack(answers))
+
+
+def _columns(flat: AnyArray, ends: AnyArray) -> list[AnyArray]:
+    """Rows of so many columns, cut between shards."""
+    rows = flat.reshape(-1, ends[-1]) if ends[-1] else flat.reshape(0, 0)
+    return [np.ascontiguousarray(part) for part in np.split(rows, ends[1:-1], axis=1)]
 
 
 def mean_bound(total: float, count: int) -> float:
@@ -134,11 +151,58 @@ class Relaxation(ABC):
     roundings: int = 0
     """On the way from a point to one inside the relaxation, beyond those of its plane."""
 
-    def __init__(self, problem: LearningProblem, settings: _core.PrimalDualSettings, n_threads: int) -> None:
-        self._core, self._threads = problem.core, n_threads
+    def __init__(
+        self,
+        problem: LearningProblem,
+        settings: _core.PrimalDualSettings,
+        n_threads: int,
+        pool: Pool,
+        ends: Sequence[int] = (),
+    ) -> None:
+        """``pool``: the shards of the graphs and ``ends`` where they begin and end; by default one has all graphs."""
+        core = problem.core
+        self._core, self._threads = core, n_threads
+        self._pool, self._ends = pool, np.array(ends or (0, core.n_graphs))
+        here = pool.here
         self.state = _core.PrimalDual(
-            problem.core, problem.lower, problem.upper, problem.C, settings, n_threads
+            core,
+            problem.lower,
+            problem.upper,
+            problem.C,
+            settings,
+            n_threads,
+            [] if here is None else [shard.steps for shard in here],
+            (lambda question, order: tree_sum(pool.change("ask", question, order))) if here is None else None,
         )
+
+    def advance(self, iterations: int, time_left: float | None = None) -> None:
+        """So many iterations; raises OutOfTime between two."""
+        if self._pool.here is not None:
+            self.state.advance(iterations, time_left)
+            return
+        clock = Deadline(time_left)
+        for _ in range(iterations):
+            self._pool.breathe()
+            self.state.advance(1, clock.left)
+
+    def save(self) -> dict[str, AnyArray]:
+        """All iterates, as arrays that do not depend on shards."""
+        parts = self._pool.call("save")
+        whole = {name: np.concatenate([part[name] for part in parts], axis=1).ravel() for name in _ITERATES}
+        return {**self.state.snapshot(), **whole}
+
+    def load(self, arrays: Mapping[str, AnyArray]) -> None:
+        """What :meth:`save` gave, also at another C. Raises ValueError or KeyError if it is of another problem."""
+        core = self._core
+        cuts = {"z": core.node_offset[self._ends], "z_step": core.node_offset[self._ends]}
+        cuts["arcs"] = core.edge_offset[self._ends]
+        columns = {name: _columns(arrays[name], at) for name, at in cuts.items()}
+        states = [
+            {"active": arrays["active"], **{name: part[i] for name, part in columns.items()}}
+            for i in range(len(self._ends) - 1)
+        ]
+        self.state.restore(dict(arrays))
+        self._pool.load(states)
 
     def weights(self) -> FloatArray:
         """(dim,) the weights reached, not yet clamped."""
@@ -146,7 +210,7 @@ class Relaxation(ABC):
 
     def labels(self) -> RelaxedLabels:
         """The relaxed labels reached, and label pairs where they are variables."""
-        return RelaxedLabels(self.state.labels(self._core))
+        return RelaxedLabels(np.concatenate(self._pool.call("labels")))
 
     def messages(self) -> NDArray[np.float32] | None:
         """The multipliers reached, where the oracle's bounds depend on them."""
@@ -252,8 +316,11 @@ class Oracle(ABC):
         """Solve all graphs and return means, the same bits for any number of threads."""
         return self.evaluate(w, None, time_left).mean()
 
-    def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
-        """The relaxation that this oracle solves exactly, for first-order learning. ValueError where it has none."""
+    def relaxation(
+        self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
+    ) -> Relaxation:
+        """The relaxation that this oracle solves exactly, for first-order learning; ``engine``: where its shards are,
+        by default here. ValueError where it has none."""
         raise ValueError(
             f"learner='primal-dual' is not compatible with {type(self).__name__}: it needs an oracle with a relaxation"
         )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
+from gapcut.engines.shards import Pool, ShardEngine, ThreadShards
 from gapcut.oracles.base import (
     NativeOracle,
     OracleTotal,
@@ -15,9 +19,12 @@ from gapcut.oracles.base import (
     SlackBound,
     SlackProof,
     contiguous,
+    mean_bound,
+    tree_sum,
 )
+from gapcut.oracles.step_shard import CutShard
 from gapcut.oracles.whole import WHOLE, whole_labels
-from gapcut.problem import LearningProblem
+from gapcut.problem import LearningProblem, line_search, shard_ends
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 
@@ -46,11 +53,22 @@ class CutOracle(NativeOracle):
             )
         self._cuts = _core.CutOracle(problem.core, n_threads)
         self._cuts.use_persistency(persistency)
+        self._persistency = persistency
         super().__init__(problem, self._cuts)
 
-    def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> Relaxation:
+    def relaxation(
+        self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
+    ) -> Relaxation:
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
-        return CutRelaxation(self._cuts, self._problem, settings, n_threads)
+        problem = self._problem
+        setup = _core.StepSetup(problem.core, problem.lower, settings)
+        ends = shard_ends(problem.core)
+        cores = [problem.core]
+        if len(ends) > 2:
+            cores = [problem.core.part(*pair) for pair in pairwise(ends)]
+        parts = [(core, setup, problem.lower, problem.upper, self._persistency) for core in cores]
+        pool = (engine or ThreadShards()).spread(CutShard, parts, n_threads)
+        return CutRelaxation(problem, settings, n_threads, pool, ends)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
@@ -68,45 +86,59 @@ class CutOracle(NativeOracle):
 
 
 class CutRelaxation(Relaxation):
-    """Labels in [0, 1], label pairs at most either of their labels: tight, so the oracle's own bounds hold for it."""
+    """Labels in [0, 1], label pairs at most either of their labels: tight, so the oracle's own bounds hold for it.
+
+    What certificates ask of the graphs, all shards (:class:`gapcut.oracles.step_shard.CutShard`) are asked; their
+    answers are added up in a fixed order.
+    """
 
     repairs = True
 
     def __init__(
         self,
-        cuts: _core.CutOracle,
         problem: LearningProblem,
         settings: _core.PrimalDualSettings,
         n_threads: int,
+        pool: Pool,
+        ends: Sequence[int],
     ) -> None:
-        super().__init__(problem, settings, n_threads)
-        self._cuts = cuts
-        self._repair = _core.Repair(problem.core, problem.lower, problem.upper, n_threads)
+        super().__init__(problem, settings, n_threads, pool, ends)
+        self._problem = problem
 
     def slack(
         self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
     ) -> SlackBound:
         """The best split of every arc near the multipliers."""
-        bound, rounding = self.state.slack_bound(self._core, w, self._threads, time_left)
-        return SlackBound(bound, bound, rounding)
+        n = self._core.n_graphs
+        total, rounding = tree_sum(self._pool.call("slack", contiguous(w), time_left)).tolist()
+        bound = mean_bound(total, n)
+        return SlackBound(bound, bound, rounding / n)
 
     def total(
         self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
     ) -> OracleTotal:
         """The cut; its value does not depend on the multipliers."""
-        return OracleTotal(*self._cuts.total_from(contiguous(w), self.state, time_left))
+        n = self._core.n_graphs
+        found = tree_sum(self._pool.call("total", contiguous(w), time_left))
+        return OracleTotal(found[:-2] / n, float(found[-2]) / n, mean_bound(float(found[-1]), n))
 
     def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
         """The average over the threshold labelings."""
-        plane, loss = _core.relaxed_plane(self._core, point.labels, self._threads, time_left)
-        return plane, loss
+        found, n = self._plane_sum(point.labels, time_left), self._core.n_graphs
+        return found[:-1] / n, float(found[-1]) / n
+
+    def _plane_sum(self, labels: NDArray[np.float32], time_left: float | None) -> FloatArray:
+        """Plane and loss."""
+        return tree_sum(self._pool.call_each("plane", [(own, time_left) for own in self._split(labels)]))
+
+    def _split(self, labels: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+        """Rows of each shard."""
+        return np.split(np.ascontiguousarray(labels), self._core.node_offset[self._ends[1:-1]])
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
         """Shares (A,) of the tails of all arcs with gain, by edge, then label pair; ``closely``: those of the cuts."""
-        if closely:
-            pairs, shares = _core.cut_shares(self._cuts, contiguous(w), self.state)
-        else:
-            pairs, shares = _core.multiplier_shares(self._core, contiguous(w), self.state)
+        found = self._pool.call("shares", contiguous(w), closely)
+        pairs, shares = found[0][0], np.ascontiguousarray(np.concatenate([own for _, own in found], axis=1))
         bound, rounding = _core.bound_of_shares(self._core, contiguous(w), pairs, shares, self._threads)
         if not len(pairs) or not shares.size:
             return SlackProof({"shares": np.empty(0, dtype=np.uint16)}, SlackBound(bound, bound, rounding))
@@ -126,8 +158,24 @@ class CutRelaxation(Relaxation):
         seed: int,
         time_left: float | None,
     ) -> tuple[NDArray[np.float32], float]:
-        better = self._repair.run(self._core, labels, C, sweeps, least_gain, seed, time_left)
-        return better, self._repair.operations / self._repair.expected_operations(self._core, labels)
+        """Each shard alone, as if all others did the same; then as far towards what they found together as that
+        proves most."""
+        parts, c = self._split(labels), C / self._core.n_graphs
+        before = self._plane_sum(labels, time_left)
+        shared = (c * before[:-1], c, len(parts), sweeps, least_gain, time_left)
+        arguments = [(own, seed + i, *shared) for i, own in enumerate(parts)]
+        found = self._pool.call_each("repair", arguments)
+        cost = sum(cost for _, cost in found) / self._expected(parts)
+        better = np.concatenate([own for own, _ in found])
+        if len(parts) == 1:
+            return better, cost
+        after = self._plane_sum(better, time_left)
+        step = c * (after - before)
+        share = np.float32(line_search(self._problem, c * before[:-1], step[:-1], float(step[-1])))
+        return np.clip(labels + share * (better - labels), np.float32(0.0), np.float32(1.0)), cost
 
     def repair_cost(self, labels: NDArray[np.float32]) -> float:
-        return self._repair.expected_operations(self._core, labels) / self.state.operations
+        return self._expected(self._split(labels)) / self.state.operations
+
+    def _expected(self, parts: Sequence[NDArray[np.float32]]) -> float:
+        return float(sum(self._pool.call_each("repair_cost", [(own,) for own in parts])))

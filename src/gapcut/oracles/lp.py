@@ -8,6 +8,7 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.engines import Deadline, OutOfTime
+from gapcut.engines.shards import ShardEngine
 from gapcut.late import sparse as sp
 from gapcut.oracles.base import ProblemName
 from gapcut.oracles.looped import Answer, AugmentedEnergy, LoopedOracle
@@ -36,8 +37,10 @@ class LpOracle(LoopedOracle):
         rounding = energy.rounding + terms * np.finfo(np.float64).eps * magnitude
         return Answer(plane, loss, math.nextafter(slack + rounding, math.inf))
 
-    def relaxation(self, settings: _core.PrimalDualSettings, n_threads: int) -> LpRelaxation:
-        """Labels on the simplex and tables on edges. Graphs must have no cliques."""
+    def relaxation(
+        self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
+    ) -> LpRelaxation:
+        """Labels on the simplex and tables on edges, all in this process. Graphs must have no cliques."""
         return LpRelaxation(self._problem, settings, n_threads)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
+from gapcut.engines.shards import Here
 from gapcut.oracles.base import (
     Oracle,
     OraclePlanes,
@@ -19,6 +20,7 @@ from gapcut.oracles.base import (
     SlackProof,
     contiguous,
 )
+from gapcut.oracles.step_shard import StepShard
 from gapcut.oracles.whole import WHOLE, given_entries, whole_messages, whole_simplex, whole_tables
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array
@@ -61,8 +63,10 @@ class LpRelaxation(Relaxation):
         settings.primal_weight *= SMALLER_STEPS[0] * min(1.0, FEW_EDGES / max(degree, 1e-9))
         settings.rebalance *= SMALLER_STEPS[1]
         settings.over_relaxation = 2.0 - LESS_CAUTION * (2.0 - settings.over_relaxation)
-        super().__init__(problem, settings, n_threads)
         core = problem.core
+        shard = StepShard(core, _core.StepSetup(core, problem.lower, settings), n_threads)
+        super().__init__(problem, settings, n_threads, Here([shard]))
+        self._steps = shard.steps
         self.parallel = _core.parallel_edges(problem.core)
         """Whether edges join the same nodes. TRW-S adds up their tables first, so that its bounds hold for the one-hot
         problem, but not for the relaxation, in which each has a table of its own."""
@@ -76,10 +80,10 @@ class LpRelaxation(Relaxation):
         return found if self._core.n_labels > 1 else np.zeros_like(found)
 
     def labels(self) -> RelaxedLabels:
-        return RelaxedLabels(self.state.labels(self._core), self.state.tables(self._core))
+        return RelaxedLabels(self._steps.labels(), self._steps.tables())
 
     def messages(self) -> NDArray[np.float32]:
-        return self.state.messages(self._core)
+        return self._steps.messages()
 
     def slack(
         self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
@@ -130,7 +134,9 @@ class LpRelaxation(Relaxation):
         """Messages (M, K - 1, three bytes) of all edges to their heads, less that for the last label, from the
         multipliers; ``closely``: after sweeps. The best ones to the tails follow from them."""
         sweeps = SWEEPS if closely else 0
-        found = _core.edge_messages(self._core, contiguous(w), self.state, sweeps, self._threads)
+        found = _core.edge_messages(
+            self._core, contiguous(w), self._steps, self.state.unit, sweeps, self._threads
+        )
         found[1, :-1], counts, step = whole_messages(found[1, :-1])
         bound = _core.bound_of_messages(self._core, contiguous(w), found, self._threads)
         arrays = {"messages": counts.transpose(1, 0, 2), "message_step": np.array([step])}

@@ -61,6 +61,8 @@ def allowed(declared: type, name: str) -> str:
         span = f" {within.words}" if within else ""
         words = {float: [f"a number{span}"], int: [f"a whole number{span}"], bool: ["True", "False"]}
         word = repr(kind) if isinstance(kind, str) else _WORDS.get(kind, f"a {kind.__name__}")
+        if kind is str and os.PathLike not in dict(_kinds(declared)[name]):
+            word = "text"
         found += words.get(kind, [word])
     *first, last = dict.fromkeys(found)
     return f"{', '.join(first)} or {last}" if first else last

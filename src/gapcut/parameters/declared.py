@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from gapcut.certificates import Callback as Callback
+from gapcut.engines.shards import ShardEngineName
 from gapcut.features.pipeline import DegreeScale, EdgeLift, IncidenceScale, Standardize
 from gapcut.inference import MethodName
 from gapcut.oracles.kinds import KINDS
@@ -130,6 +131,12 @@ class Parameters:
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
     verbose: Print a line with both ends of the certificate after every pass.
+    engine: Where the weights are learned: on threads of this process, or on a Ray cluster.
+        ``"ray"`` (``pip install "gapcut[cluster]"``) puts shards of the graphs on actors of a cluster, for
+        ``learner="primal-dual"`` with ``oracle="cut"``; the model is the same bit for bit. Feature steps, folds and a
+        base stay in this process.
+    address: Of the Ray cluster: HOST:PORT, or "auto" on one of its nodes.
+        Without it that of the environment variable RAY_ADDRESS, or else a cluster of this machine's own.
     """
 
     C: Positive | Literal["cv"] = 1.0
@@ -163,6 +170,8 @@ class Parameters:
     base_features: BaseFeatures = "edges"
     probability: bool = False
     verbose: bool = False
+    engine: ShardEngineName = "threads"
+    address: str | None = None
 
 
 def sign_rule_for(nonnegative: Nonnegative, oracle: OracleName) -> Nonnegative:

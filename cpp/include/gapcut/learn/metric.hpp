@@ -16,6 +16,9 @@ namespace gapcut {
 // Mean over graphs of the mean loss weight of a node: the unit in which loss and weights are measured inside.
 double loss_unit(const Problem& problem);
 
+// (N,) 1 / max(deg_u, mean degree of its graph / 2).
+std::vector<double> inverse_degrees(const Problem& problem);
+
 class Metric {
   public:
     // theta splits the primal step between w and the multipliers d; primal_weight is s0. diagonal: columns move alone,
@@ -29,9 +32,8 @@ class Metric {
     // kappa (K,): how much smaller the label steps of each class are; c = C / n in normalised units.
     void update(std::span<const double> kappa, double c);
 
-    float label_sigma(std::int64_t node, int label) const {
-        return static_cast<float>(s_ / kappa_[label] * inverse_degree_[node]);
-    }
+    // The step of label k at node u is label_sigma() / kappa_k * inverse degree of u.
+    double label_sigma() const { return s_; }
     double arc_sigma() const { return s_ / 2.0; }
     double arc_tau() const { return (1.0 - theta_) / (2.0 * s_); }
 
@@ -45,11 +47,9 @@ class Metric {
 
   private:
     double theta_, primal_weight_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
-    std::vector<double> inverse_degree_;  // 1 / max(deg_u, mean degree of its graph / 2)
     UnarySystem unary_;
     Symmetric pair_form_, pair_metric_, pair_hessian_;
     Cholesky pair_factor_;
-    std::vector<double> kappa_;
 };
 
 }  // namespace gapcut

@@ -4,16 +4,19 @@
 //        + sum m_ekl phi_e.w^kl + sum d1_ekl (z_uk - m_ekl) + d2_ekl (z_vl - m_ekl)
 //
 // State in float32, sums of gradients in double. Nothing here certifies anything: weights() go to the exact oracle for
-// the upper bound, labels() to relaxed_plane() for the lower one, and both are valid whatever the iteration did.
-// Work is cut into a fixed number of shards, so results do not depend on the number of threads.
+// the upper bound, labels() to relaxed_sums() for the lower one, and both are valid whatever the iteration did.
+// The graphs' side is in shards (step_shard.hpp), here or elsewhere; this is the weights' side. Shards, and the runs
+// that work inside one is cut into, are those of the data, so results do not depend on the number of threads or
+// machines.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "gapcut/oracle/slack_bound.hpp"
+#include "gapcut/learn/step_shard.hpp"
 #include "gapcut/parallel.hpp"
 #include "gapcut/problem.hpp"
 
@@ -33,21 +36,27 @@ struct PrimalDualSettings {
     bool spare = true;            // its tables leave out pairs that cannot have weight, where signs allow it
 };
 
-// Everything an iteration depends on, so that a run goes on from it as if it had never stopped, bit for bit.
+// All that an iteration depends on besides the snapshots of the shards: with them, a run goes on as if it had never
+// stopped, bit for bit.
 struct PrimalDualSnapshot {
     std::vector<double> w, w_step, pair_gradient, kappa, history;  // full weights; last residuals
-    std::vector<float> z, z_step;                                  // (K, N)
     std::vector<std::int32_t> active;                              // label pairs, ascending
-    std::vector<float> arcs;                                       // (active pairs, 3, M): m, d1, d2
     double damping = 0.0, primal_weight = 0.0;
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 };
 
+// What the shards of a problem have in common, with these lower bounds of the compact weights.
+StepSetup step_setup(const Problem& problem, std::span<const double> lower, const PrimalDualSettings& settings);
+
 class PrimalDual {
   public:
-    // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem.
+    // The sum, by tree_sum(), of what all shards answer.
+    using Ask = std::function<std::vector<double>(StepQuestion question, const std::vector<double>& order)>;
+
+    // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem, which is that of all graphs,
+    // and to the shards: consecutive parts of it, made with step_setup(). No shards: they are elsewhere and asked.
     PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
-               const PrimalDualSettings& settings, int threads);
+               const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards, Ask ask = {});
     ~PrimalDual();
     PrimalDual(const PrimalDual&) = delete;
     PrimalDual& operator=(const PrimalDual&) = delete;
@@ -59,17 +68,13 @@ class PrimalDual {
     void advance(int iterations, const StopTest& stop = {});
 
     PrimalDualSnapshot snapshot() const;
-    // Throws std::invalid_argument if the snapshot is not of this problem's sizes or holds numbers out of range.
+    // The shards are to be restored beside. Throws std::invalid_argument if the snapshot is not of this problem's sizes
+    // or holds numbers out of range.
     void restore(const PrimalDualSnapshot& snapshot);
 
     std::int64_t iterations() const;
     std::vector<double> weights() const;  // compact, inside the box, zeros exact
-    std::vector<float> labels() const;    // (N, K) z~ in [0,1]
-    // Valid until the next advance(): d1, d2 of the active pairs (one_label: of each label, by which weights over
-    // unit() are reparametrised) and m.
-    ArcMultipliers multipliers() const;
-    std::vector<std::span<const float>> tables() const;
-    double unit() const;
+    double unit() const;                  // weights over those by which multipliers are measured
     std::int64_t active_pairs() const;
     std::int64_t safe_since() const;  // iteration at which the monitor set damping = 1; -1 if never
     double primal_weight() const;     // current s0

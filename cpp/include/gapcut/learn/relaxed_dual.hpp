@@ -17,12 +17,13 @@
 namespace gapcut {
 
 struct RelaxedPlane {
-    std::vector<double> plane;  // mean over graphs, dim() long
-    double loss = 0.0;          // mean over graphs
+    std::vector<double> plane;  // mean or sum over graphs, dim() long
+    double loss = 0.0;          // likewise
 };
 
-// z: (N, K) row-major, entries in [0,1]. Sums run over fixed shards in order: same bits for any number of threads.
-RelaxedPlane relaxed_plane(const Problem& problem, std::span<const float> z, int threads, const StopTest& stop = {});
+// Sums. z: (N, K) row-major, entries in [0,1]. They run over fixed shards in order: same bits for any number of
+// threads.
+RelaxedPlane relaxed_sums(const Problem& problem, std::span<const float> z, int threads, const StopTest& stop = {});
 
 // sum_i [Psi(x_i, y_i) - Psi(x_i, z_i, min)] in full coordinates, without restriction to those in use.
 std::vector<double> relaxed_difference(const Problem& problem, std::span<const float> z, int threads,

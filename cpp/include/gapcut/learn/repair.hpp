@@ -39,9 +39,16 @@ class Repair {
 
     // Improves z (N, K), entries in [0,1], by at most `sweeps` sweeps. The first goes over every coordinate that can
     // gain, the others over those that gained more than `min_gain` (in units of D) the last time. Order is random by
-    // seed.
-    std::vector<float> run(std::span<const float> z, double C, int sweeps, double min_gain, std::uint64_t seed,
-                           const StopTest& stop = {});
+    // seed. c = C / n with n that of all graphs. W: (dim(),) what c times the planes of all graphs add up to; if these
+    // are not all that there are, but one of `parts`, each part steps as if all others did the same, so that together
+    // they do not go too far.
+    struct Start {
+        std::span<const double> W;
+        double c = 0.0;
+        int parts = 1;
+    };
+    std::vector<float> run(std::span<const float> z, const Start& start, int sweeps, double min_gain,
+                           std::uint64_t seed, const StopTest& stop = {});
 
     // Of the last run, in the unit of PrimalDual::operations(), for any number of threads; and what a run from z is
     // expected to take.

@@ -59,10 +59,9 @@ class CutOracle : public Oracle<CutMaximiser> {
   public:
     CutOracle(const Problem& problem, int threads) : Oracle(CutMaximiser(problem), threads) {}
 
-    using Oracle::total;
-
-    // `multipliers` near the best split leave little for the flow to do; any split gives the same maximum.
-    OracleTotals total(std::span<const double> compact, const ArcMultipliers& multipliers, const StopTest& stop = {});
+    // Summed over graphs. `multipliers` near the best split leave little for the flow to do; any split gives the same
+    // maximum.
+    OracleTotals sums(std::span<const double> compact, const ArcMultipliers& multipliers, const StopTest& stop = {});
 
     // The splits of all arcs that prove the maxima; the flow starts from `multipliers` if there are any.
     ArcShares shares(std::span<const double> compact, const ArcMultipliers* multipliers, const StopTest& stop = {});

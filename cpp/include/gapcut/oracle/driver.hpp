@@ -25,7 +25,7 @@ struct GraphAnswer {
     double bound = 0.0;  // >= the maximum, and >= 0
 };
 
-// Means over all graphs.
+// Means over all graphs, or sums.
 struct OracleTotals {
     std::vector<double> plane;  // (dim(),)
     double loss = 0.0, bound = 0.0;
@@ -83,9 +83,17 @@ class Oracle {
     }
 
   protected:
-    // Solves all graphs and averages. Sums run over fixed shards in index order: the bits do not depend on the number
-    // of threads.
     OracleTotals total(const Weights& weights, const StopTest& stop) {
+        OracleTotals all = sums(weights, stop);
+        const auto count = static_cast<double>(problem().n_graphs());
+        for (double& x : all.plane) x /= count;
+        all.loss /= count;
+        all.bound = mean_above(all.bound, count);
+        return all;
+    }
+
+    // Of all graphs, over fixed shards in index order: the bits do not depend on the number of threads.
+    OracleTotals sums(const Weights& weights, const StopTest& stop) {
         const std::int64_t n = problem().n_graphs(), dim = problem().dim();
         std::vector<OracleTotals> part(static_cast<std::size_t>((n + kShard - 1) / kShard));
         run(
@@ -107,10 +115,6 @@ class Oracle {
             all.loss += sum.loss;
             all.bound += sum.bound;
         }
-        const auto count = static_cast<double>(n);
-        for (double& x : all.plane) x /= count;
-        all.loss /= count;
-        all.bound = mean_above(all.bound, count);
         return all;
     }
 

@@ -39,6 +39,10 @@ struct SlackBound {
     double rounding = 0.0;  // the part of it that pays for floating point
 };
 
+// The same summed over graphs: sums of parts of a problem add up to that of the whole.
+SlackBound slack_sum(const Problem& problem, std::span<const double> weights, const ArcMultipliers& multipliers,
+                     int threads, const StopTest& stop = {});
+
 // Mean over graphs of an upper bound of max_z Delta_b(y, z) - w'(Psi(x, y) - Psi(x, z)). The same bits for any number
 // of threads. Throws like SparseWeights.
 SlackBound slack_bound(const Problem& problem, std::span<const double> weights, const ArcMultipliers& multipliers,

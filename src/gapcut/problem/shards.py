@@ -1,0 +1,46 @@
+"""Where a data set is cut into shards: by what is in it alone, so that sums over it have the same bits wherever the
+shards are, and however many threads or machines work on them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gapcut import _core
+from gapcut.typing import FloatArray
+
+MOST: Final = 64
+"""Shards, and so processes that can share a set."""
+
+ONE: Final = 2e8
+"""Work of an iteration, in instructions of AVX2, roughly, up to which a set is one shard: some 40 milliseconds, beside
+which what it takes to ask processes of other machines would not be small."""
+
+WORK: Final = 1e7
+"""Of a shard, at least: enough to be shared out among threads, and little, so that processes get equal parts."""
+
+SUMS: Final = 300
+"""Numbers added for each weight of a gradient that a shard makes: as a part of its work they must be small too."""
+
+MOST_COLUMNS: Final = 1024
+"""Of nodes. Wider sets are one shard: their steps go through the features of all nodes several times."""
+
+
+def shard_ends(core: _core.Problem) -> list[int]:
+    """Graphs where shards of about equal work begin and end: shard i is ``[ends[i], ends[i + 1])``."""
+    work = _work(core)
+    total = np.cumsum(work)
+    if core.cliques or core.node_dim > MOST_COLUMNS or total[-1] < ONE:
+        return [0, core.n_graphs]
+    count = int(np.clip(total[-1] // max(WORK, float(SUMS * core.full_dim)), 1, min(MOST, core.n_graphs)))
+    wanted = total[-1] * np.arange(1, count) / count
+    inner = np.searchsorted(total - 0.5 * work, wanted).tolist()
+    return sorted({0, *inner, core.n_graphs})
+
+
+def _work(core: _core.Problem) -> FloatArray:
+    """(n,) of an iteration on each graph, with as many label pairs in use as there are labels."""
+    nodes, edges = np.diff(core.node_offset), np.diff(core.edge_offset)
+    per_node, per_edge = 0.7 * core.node_dim + 20.0, 0.45 * core.edge_dim + 18.0
+    return np.asarray(core.n_labels * (nodes * per_node + edges * per_edge), dtype=np.float64)

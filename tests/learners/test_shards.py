@@ -1,0 +1,141 @@
+"""Sets cut into several shards: proofs against enumeration, and bits that do not depend on who works on them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from brute_oracle import all_planes, enumerated_optimum
+from forced_shards import force_shards, same_bits, snake_problem
+from gapcut import _core
+from gapcut.learners import Limits, PrimalDual
+from gapcut.learners.checkpoint import Checkpoint
+from gapcut.oracles import CutOracle
+from gapcut.oracles.base import RelaxedLabels
+from gapcut.problem import shard_ends
+from gapcut.problem import shards as rule
+from learner_checks import check_boxes, check_random_problems
+from tiny import tiny_problem
+
+
+@pytest.fixture(autouse=True)
+def forced(monkeypatch):
+    force_shards(monkeypatch)
+
+
+@pytest.mark.parametrize("C", [1e-6, 0.1, 1.0, 10.0, 1e3])
+def test_certificates_bracket_the_enumerated_optimum(C):
+    assert check_random_problems(PrimalDual, C, 1e-2, 300) == 25
+
+
+def test_boxes():
+    assert check_boxes(PrimalDual, 1e-2, 300) == 15
+
+
+def test_bounds_of_shards_hold_anywhere():
+    """Also where no run ends: at any iterate, and at weights that have nothing to do with it."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        problem, graphs, labels = tiny_problem(rng, n_graphs=int(rng.integers(2, 6)), max_bits=8, C=10.0)
+        oracle = CutOracle(problem)
+        relaxation = oracle.relaxation(PrimalDual().native(), 1)
+        relaxation.advance(int(rng.choice([1, 7, 60])))
+        planes = all_planes(problem, graphs, labels)
+        _, best = enumerated_optimum(problem, planes)
+        for w in (problem.clamp(relaxation.weights()), problem.clamp(rng.normal(size=problem.dim))):
+            exact = oracle.total(w).bound
+            assert relaxation.slack(w).bound >= exact - 1e-12 * (1.0 + exact)
+            assert relaxation.total(w).bound == pytest.approx(exact, rel=1e-9, abs=1e-12)
+            for closely in (False, True):
+                assert relaxation.prove_slack(w, closely).slack.bound >= exact - 1e-12 * (1.0 + exact)
+            assert relaxation.prove_slack(w, True).slack.bound <= exact + 1e-3 * (1.0 + np.abs(w).sum())
+        nodes = int(problem.core.node_offset[-1])
+        z = rng.random((nodes, problem.n_labels)).astype(np.float32)
+        better, _ = relaxation.repair(z, problem.C, 3, 0.0, 1, None)
+        before, after = (_dual(problem, relaxation, labels) for labels in (z, better))
+        assert before <= after + 1e-5 * (1.0 + abs(before))  # labels come back in float32
+        assert after <= best + 1e-7 * (1.0 + abs(best))
+
+
+def _dual(problem, relaxation, labels):
+    plane, loss = relaxation.plane(RelaxedLabels(labels))
+    return problem.C * loss - problem.conjugate(problem.C * plane)
+
+
+def test_threads_do_not_change_the_bits():
+    problem = snake_problem()
+    assert len(shard_ends(problem.core)) > 4
+    first, *others = (
+        PrimalDual(n_threads=t).run(problem, CutOracle(problem, t), Limits(gap=1e-3)) for t in (1, 2, 3)
+    )
+    assert first.certificate.status == "certified"
+    for other in others:
+        same_bits(first, other)
+
+
+def test_one_shard_and_several_prove_the_same_optimum(monkeypatch):
+    several = PrimalDual().run(snake_problem(), CutOracle(snake_problem()), Limits(gap=1e-3))
+    monkeypatch.undo()
+    problem = snake_problem()
+    assert shard_ends(problem.core) == [0, problem.n_graphs]
+    one = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-3))
+    assert max(one.certificate.lower, several.certificate.lower) <= min(
+        one.certificate.upper, several.certificate.upper
+    )
+    assert not np.array_equal(one.weights, several.weights)
+
+
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path):
+    problem, path = snake_problem(), tmp_path / "run"
+    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-3))
+    learner = PrimalDual(checkpoint=path, checkpoint_seconds=1e9)
+    half = learner.run(problem, CutOracle(problem), Limits(gap=1e-3, max_passes=3))
+    assert half.certificate.status == "stopped"
+    resumed = learner.run(problem, CutOracle(problem), Limits(gap=1e-3))
+    assert len(half.history) < len(resumed.history)
+    same_bits(whole, resumed)
+
+
+def test_a_checkpoint_does_not_know_of_shards(tmp_path, monkeypatch):
+    problem, path = snake_problem(), tmp_path / "run"
+    PrimalDual(checkpoint=path).run(problem, CutOracle(problem), Limits(gap=1e-3, max_passes=3))
+    monkeypatch.undo()
+    learner = PrimalDual(checkpoint=path)
+    assert learner.run(problem, CutOracle(problem), Limits(gap=1e-3)).certificate.status == "certified"
+    assert Checkpoint(path, learner._identity(problem), 1.0).path == path
+
+
+def test_ends_are_those_of_graphs_of_about_equal_work(monkeypatch):
+    core = snake_problem(60).core
+    monkeypatch.setattr(rule, "MOST", 5)
+    ends = shard_ends(core)
+    assert ends[0] == 0
+    assert ends[-1] == core.n_graphs
+    assert len(ends) == 6
+    edges = np.diff(core.edge_offset[ends])
+    assert edges.max() < 1.2 * edges.min()
+
+
+def test_parts_and_copies_answer_as_the_whole():
+    problem = snake_problem()
+    core = problem.core
+    w = problem.clamp(np.random.default_rng(1).normal(size=problem.dim))
+    whole = CutOracle(problem).evaluate(w)
+    for begin, end in ((0, 3), (3, 4), (4, core.n_graphs), (2, 2)):
+        part = core.part(begin, end)
+        copy = pickle.loads(pickle.dumps(part))
+        for own in (part, copy):
+            found = _core.CutOracle(own, 1).evaluate(w, np.arange(end - begin, dtype=np.int32), None)
+            assert np.array_equal(found[0], whole.planes[begin:end])
+            assert np.array_equal(found[2], whole.bounds[begin:end])
+    for begin, end in ((-1, 2), (3, 2), (0, core.n_graphs + 1)):
+        with pytest.raises(ValueError, match="graphs that do not exist"):
+            core.part(begin, end)
+
+
+def test_sums_are_a_tree():
+    rows = np.array([[1e16], [1.0], [-1e16], [1.0], [3.0]])
+    assert _core.tree_sum(rows).tolist() == [((1e16 + 1.0) + (-1e16 + 1.0)) + 3.0]
+    assert _core.tree_sum(rows[:1]).tolist() == [1e16]
