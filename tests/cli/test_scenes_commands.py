@@ -366,3 +366,39 @@ def test_ctrl_c_in_tiles_ends_a_folder(place, tmp_path, monkeypatch):
     arguments = ["label", tmp_path / "scans", "--model", place / "m.gapcut", "--out", tmp_path / "out"]
     assert main([*(str(a) for a in arguments), *options]) == 130
     assert not [p for p in (tmp_path / "out").iterdir() if p.suffix == ".json"]
+
+
+def test_a_scan_is_corrected_and_learned_from(place, labelled, tmp_path, run):
+    from gapcut.scenes.labelling.corrections import segments_key
+
+    cloud = read_cloud(labelled)
+    largest = int(np.argmax(np.bincount(cloud.segments)))
+    (tmp_path / "train").mkdir()
+    for path in (place / "train").glob("street*"):
+        (tmp_path / "train" / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "out.laz").write_bytes(labelled.read_bytes())
+    said = {"scan": "out", "key": segments_key(cloud.segments), "segments": []}
+    said["segments"] = [{"segment": largest, "class": "lawn"}]
+
+    def train(more):
+        (tmp_path / "c.json").write_text(
+            json.dumps({"gapcut": "corrections", "format": 1, "scans": [{**said, **more}]})
+        )
+        options = ["--trees", 5, "--voxel", 0.2, "--gap", 0.5, "--jobs", 1, "--json"]
+        out = ["--out", tmp_path / "again.gapcut", "--corrections", tmp_path / "c.json"]
+        return run("scenes", "train", tmp_path / "train", *out, *options)
+
+    code, out, err = train({})
+    assert code == 0, err
+    assert json.loads(out)["scans"] == 4
+    assert SceneModel.load(tmp_path / "again.gapcut").class_names == [
+        *(NAMES[k] for k in sorted(NAMES)),
+        "lawn",
+    ]
+    for more, told in [
+        ({"key": "0" * 64}, "speaks of out, which has other segments"),
+        ({"scan": "absent", "key": "0" * 64}, "speaks of absent, which is not there"),
+    ]:
+        code, _, err = train(more)
+        assert (code, len(err.splitlines())) == (2, 1)
+        assert told in err
