@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,7 @@ ENTRY = "import sys; from gapcut.cli import main; sys.exit(main(sys.argv[1:]))"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("GAPCUT_SHARED", "../shared")))
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--points", type=int, default=3_000_000)
     given = parser.parse_args()
@@ -124,9 +125,10 @@ def costs(cloud: PointCloud, model: Path, folder: Path) -> list[list[str]]:
     ]
     rows.append(["all", *(f"{1e6 * sum(d['cpu_steps'].values()) / n:.1f}" for d in (tiled, whole))])
     rows.append(["peak memory, MB", *(f"{d['peak_memory_mb']:,.0f}" for d in (tiled, whole))])
-    head = f"{n / 1e6:g} M points, {tiled['kept'] / 1e6:.2f} M kept, {tiled['segments']:,} segments"
+    for count in ("points", "kept", "segments"):
+        rows.append([count, *(f"{d[count]:,}" for d in (tiled, whole))])
     how = f"{tiled['tiles']['tiles']} tiles of {tiled['tiles']['size']:.0f} m"
-    return [[f"{head}; CPU µs a point", how, "at once"], *rows]
+    return [["CPU µs a point", how, "at once"], *rows]
 
 
 def markdown(lines: list[list[str]]) -> str:
