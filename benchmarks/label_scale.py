@@ -36,7 +36,7 @@ SPACING = 320.0
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("GAPCUT_SHARED", "../shared")))
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--sizes", default="1250000,2500000,5000000")
     parser.add_argument("--format", default="laz")

@@ -36,7 +36,6 @@ from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.datasets import OAKLAND_CLASSES, load_oakland
 from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
-from gapcut.scenes.labelling.context import of_context
 from gapcut.scenes.labelling.forest import drawing_chances, of_segments
 from gapcut.scenes.labelling.surroundings import columns, ground_heights, point_features
 from gapcut.scenes.labelling.training import label_codes, learn_scenes
@@ -200,7 +199,7 @@ def ours(
     for street in test:
         scan, known = street.scan, street.known
         alone = of_segments(model.forest, scan)
-        both = of_context(model.context, scan, alone)
+        both = model.context.beliefs(scan, alone)
         for name, p in (("its own forest", alone), ("both forests", both)):
             of_point = p[scan.point_segment][known]
             rows.setdefault(name, Row()).add(of_point.argmax(axis=1), of_point.max(axis=1))

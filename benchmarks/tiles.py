@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,7 @@ ADDED = ("label", "segment", "confidence")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("GAPCUT_SHARED", "../shared")))
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--keep", type=Path, help="folder for the labelled tiles")
     given = parser.parse_args()

@@ -49,6 +49,15 @@ nb::tuple shape_of_nearest(const In2<double>& xyz, const In2<std::int32_t>& ids,
     });
 }
 
+Out<float> shapes_around(const In2<double>& kept, const In2<std::int64_t>& ids, const In2<double>& centres, double size,
+                         int n_threads) {
+    std::vector<float> out(centres.shape(0) * static_cast<std::size_t>(scene::kAround));
+    until(std::nullopt, [&](const StopTest& stop) {
+        scene::shapes_around(span(kept), span(ids), span(centres), size, n_threads, out, stop);
+    });
+    return to_array(std::move(out), {centres.shape(0), static_cast<std::size_t>(scene::kAround)});
+}
+
 nb::tuple grow_regions(const In2<double>& xyz, const In2<float>& normals, const In2<float>& axes,
                        const In2<float>& variances, const In2<std::int32_t>& neighbours, double angle, double offset,
                        double curvature, double linearity, double reach, double extent, std::int64_t least) {
@@ -104,6 +113,8 @@ void bind_scene(nb::module_& m) {
         .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
         .def("shape", &shape_within_radius, nb::arg("n_threads"));
     m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));
+    m.def("shapes_around", &shapes_around, nb::arg("kept"), nb::arg("ids"), nb::arg("centres"), nb::arg("size"),
+          nb::arg("n_threads"));
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),
           nb::arg("reach"), nb::arg("extent"), nb::arg("least"));

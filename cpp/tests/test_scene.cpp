@@ -1,5 +1,6 @@
 #include <cmath>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -80,6 +81,33 @@ GAPCUT_TEST(shot_is_of_unit_length_and_frames_are_right_handed) {
         CHECK(near(dot(cross(x, y), z), 1.0, 1e-6));
     }
     for (int i = 0; i < kShotSize; ++i) CHECK(descriptors[i] == descriptors[kShotSize + i]);
+}
+
+GAPCUT_TEST(shapes_of_a_line_and_of_a_leaning_plate) {
+    // Places along z, and a plate that rises with x.
+    std::vector<double> kept;
+    for (int i = 0; i < 5; ++i) kept.insert(kept.end(), {0.0, 0.0, 0.1 * i});
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) kept.insert(kept.end(), {1.0 + 0.1 * i, 0.1 * j, 0.1 * i});
+    const std::vector<double> centres{0.0, 0.0, 0.1, 1.1, 0.1, 0.1};
+    const std::vector<std::int64_t> ids{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    std::vector<float> out(12);
+    const std::span all(ids);
+    shapes_around(kept, all.first(5), std::span(centres).first(3), 0.2, 1, std::span(out).first(6));
+    shapes_around(kept, all.last(9), std::span(centres).last(3), 0.2, 1, std::span(out).last(6));
+    const double line[] = {1.0, 0.0, 1.0, 1.0, 0.4, 0.1 / 0.6};
+    for (std::size_t a = 0; a < 2; ++a) CHECK(near(out[a], line[a], 1e-6));
+    for (std::size_t a = 3; a < 6; ++a) CHECK(near(out[a], line[a], 1e-6));
+    CHECK(near(out[6] + out[7], 1.0, 1e-6));
+    CHECK(near(out[8], 1.0 - std::sqrt(0.5), 1e-6));
+    const std::vector<std::int64_t> wrong{99};
+    bool refused = false;
+    try {
+        shapes_around(kept, wrong, std::span(centres).first(3), 0.2, 1, std::span(out).first(6));
+    } catch (const std::invalid_argument&) {
+        refused = true;
+    }
+    CHECK(refused);
 }
 
 GAPCUT_TEST(two_faces_and_a_stray_piece) {

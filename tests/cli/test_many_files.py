@@ -219,7 +219,7 @@ def test_scans_that_are_labelled_are_not_labelled_again(scans, tmp_path, run):
     (tmp_path / "out" / "0.npz.run.json").unlink()  # a scan without its summary is not one of ours
     assert run("label", scans / "in", "--model", scans / "m.gapcut", "--out", tmp_path / "out")[0] == 2
     assert label(run, scans, tmp_path / "out", "--force")["before"] == 1
-    assert label(run, scans, tmp_path / "out", "--segments")["before"] == 0
+    assert label(run, scans, tmp_path / "out", "--segments", "csv")["before"] == 0
 
 
 def same_labels(scans, run, one, two, *options):

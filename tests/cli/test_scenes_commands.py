@@ -137,7 +137,7 @@ def test_classes_of_las_and_back_and_a_table_of_segments(place, tmp_path, run):
     numbers = {name: [k + 40, k + 80] for k, name in NAMES.items()}
     (tmp_path / "map.json").write_text(json.dumps(numbers))
     arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--jobs", 1]
-    options = ["--classes", tmp_path / "map.json", "--segments"]
+    options = ["--classes", tmp_path / "map.json", "--segments", "csv"]
     code, _, err = run(*arguments, "--out", tmp_path / "a.laz", *options)
     assert code == 0, err
     las = laspy.read(tmp_path / "a.laz")
@@ -301,11 +301,40 @@ def test_a_folder_in_tiles_tells_a_broken_scan_at_the_end(place, tmp_path, capsy
     assert sum(summary["labels"].values()) == summary["points"] == summary["tiles"]["points"]
 
 
+def test_a_geopackage_of_segments_says_what_the_table_says(place, tmp_path, run):
+    import csv
+    import sqlite3
+
+    pytest.importorskip("pyogrio")
+    cloud = read_cloud(place / "new.laz")
+    write_cloud(tmp_path / "new.ply", cloud.replace(crs="EPSG:25832"))
+    options = ["--model", place / "m.gapcut", "--out", tmp_path / "a.ply", "--jobs", 1]
+    for kind in ("csv", "gpkg"):
+        code, _, err = run("label", tmp_path / "new.ply", *options, "--segments", kind)
+        assert code == 0, err
+    table = list(csv.DictReader((tmp_path / "a.ply.segments.csv").open()))
+    with sqlite3.connect(tmp_path / "a.ply.segments.gpkg") as stored:
+        stored.row_factory = sqlite3.Row
+        found = stored.execute("select * from segments order by segment").fetchall()
+        assert stored.execute("select srs_id from gpkg_contents").fetchone()[0] == 25832
+    assert len(found) == len(table)
+    for row, line in zip(found, table, strict=True):
+        assert row["class"] == line["class"]
+        assert (row["segment"], row["label"], row["points"]) == tuple(
+            int(line[k]) for k in ("segment", "label", "points")
+        )
+        shape = row["geom"]  # header, envelope (4 doubles), then WKB: 1 + 4 + 4 + 4 bytes before the corners
+        corners = np.frombuffer(shape[8 + 32 + 13 :], "<f8").reshape(-1, 2)
+        assert np.allclose(corners.min(axis=0), [float(line["x_min"]), float(line["y_min"])])
+        assert np.allclose(corners.max(axis=0), [float(line["x_max"]), float(line["y_max"])])
+        assert np.array_equal(corners[0], corners[-1])
+
+
 def test_a_table_of_segments_and_tiles_are_not_for_one_run(place, tmp_path, capsys):
     from gapcut.cli import main
 
     arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--out", tmp_path / "o.laz"]
-    assert main([*(str(a) for a in arguments), "--tile", "9", "--segments"]) != 0
+    assert main([*(str(a) for a in arguments), "--tile", "9", "--segments", "csv"]) != 0
     assert "leave out --segments" in capsys.readouterr().err
 
 
@@ -366,3 +395,39 @@ def test_ctrl_c_in_tiles_ends_a_folder(place, tmp_path, monkeypatch):
     arguments = ["label", tmp_path / "scans", "--model", place / "m.gapcut", "--out", tmp_path / "out"]
     assert main([*(str(a) for a in arguments), *options]) == 130
     assert not [p for p in (tmp_path / "out").iterdir() if p.suffix == ".json"]
+
+
+def test_a_scan_is_corrected_and_learned_from(place, labelled, tmp_path, run):
+    from gapcut.scenes.labelling.corrections import segments_key
+
+    cloud = read_cloud(labelled)
+    largest = int(np.argmax(np.bincount(cloud.segments)))
+    (tmp_path / "train").mkdir()
+    for path in (place / "train").glob("street*"):
+        (tmp_path / "train" / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "out.laz").write_bytes(labelled.read_bytes())
+    said = {"scan": "out", "key": segments_key(cloud.segments), "segments": []}
+    said["segments"] = [{"segment": largest, "class": "lawn"}]
+
+    def train(more):
+        (tmp_path / "c.json").write_text(
+            json.dumps({"gapcut": "corrections", "format": 1, "scans": [{**said, **more}]})
+        )
+        options = ["--trees", 5, "--voxel", 0.2, "--gap", 0.5, "--jobs", 1, "--json"]
+        out = ["--out", tmp_path / "again.gapcut", "--corrections", tmp_path / "c.json"]
+        return run("scenes", "train", tmp_path / "train", *out, *options)
+
+    code, out, err = train({})
+    assert code == 0, err
+    assert json.loads(out)["scans"] == 4
+    assert SceneModel.load(tmp_path / "again.gapcut").class_names == [
+        *(NAMES[k] for k in sorted(NAMES)),
+        "lawn",
+    ]
+    for more, told in [
+        ({"key": "0" * 64}, "speaks of out, which has other segments"),
+        ({"scan": "absent", "key": "0" * 64}, "speaks of absent, which is not there"),
+    ]:
+        code, _, err = train(more)
+        assert (code, len(err.splitlines())) == (2, 1)
+        assert told in err

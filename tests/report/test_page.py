@@ -86,7 +86,7 @@ def test_needs_no_network_and_closes_no_script_early(tmp_path: Path) -> None:
     assert "default-src 'none'" in html
     assert "<b>" not in html
     assert "<i>" not in html
-    assert html.count("<script") == html.count("</script>") == 2 + 8  # data and one scene, eight scripts
+    assert html.count("<script") == html.count("</script>") == 2 + 9  # data and one scene, nine scripts
 
 
 def test_thinning() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling import SceneSettings, TrainingOptions, segment_scan, train_scenes
-from gapcut.scenes.labelling.context import of_context
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.training import label_codes, learn_weights, scan_graphs
 from street_samples import NAMES, street
@@ -61,7 +60,7 @@ def test_sums_over_all_neighbours_would_flip_it(learned):
     scan = segment_scan(street_, model.settings)
     settings, options = replace(model.settings, nodes="log-odds"), replace(OPTIONS, **RAW)
     held = [np.exp(np.asarray(graph.node_features)) for graph in learned.graphs]
-    belief = of_context(model.context, scan, of_segments(model.forest, scan))
+    belief = model.context.beliefs(scan, of_segments(model.forest, scan))
     train, test = (
         scan_graphs(scans, p, settings, model.class_names, weight_power=options.weight_power)
         for scans, p in ((learned.scans, held), ([scan], [belief]))

@@ -1,6 +1,8 @@
 #include "gapcut/scene/shape.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -72,6 +74,42 @@ void shape_of_nearest(std::span<const double> xyz, std::span<const std::int32_t>
         for (const std::int32_t j : ids.subspan(i * k, k))
             if (j >= 0 && j < n) moments.add(minus(at(j), at(i)));
         moments.write(i, out);
+    });
+}
+
+void shapes_around(std::span<const double> kept, std::span<const std::int64_t> ids, std::span<const double> centres,
+                   double size, int threads, std::span<float> out, const StopTest& stop) {
+    const std::int64_t n = static_cast<std::int64_t>(centres.size()) / 3;
+    const std::int64_t k = n > 0 ? static_cast<std::int64_t>(ids.size()) / n : 0;
+    const std::int64_t n_kept = static_cast<std::int64_t>(kept.size()) / 3;
+    if (static_cast<std::int64_t>(ids.size()) != n * k || static_cast<std::int64_t>(out.size()) != kAround * n)
+        throw std::invalid_argument("neighbour ids and room must be as many for each point");
+    for (const std::int64_t j : ids)
+        if (j < 0 || j >= n_kept) throw std::invalid_argument("a neighbour is no point");
+    for_blocks(n, threads, stop, [&](std::int64_t i, int) {
+        const Vec3 centre{centres[3 * i], centres[3 * i + 1], centres[3 * i + 2]};
+        Vec3 sum{};
+        Scatter scatter;
+        double low = 0.0, high = 0.0;  // of the heights over the centre's
+        for (const std::int64_t j : ids.subspan(i * k, k)) {
+            const Vec3 offset = minus({kept[3 * j], kept[3 * j + 1], kept[3 * j + 2]}, centre);
+            for (std::size_t a = 0; a < 3; ++a) sum[a] += offset[a];
+            scatter.add(offset, 1.0);
+            low = std::min(low, offset[2]);
+            high = std::max(high, offset[2]);
+        }
+        scatter.add(sum, -1.0 / static_cast<double>(k));
+        const Eigen3 e = eigen(scatter);
+        const double l1 = std::max(e.values[2], 1e-12 * static_cast<double>(k));
+        const double l2 = std::max(e.values[1], 0.0), l3 = std::max(e.values[0], 0.0);
+        const std::array<double, kAround> values{(l1 - l2) / l1,
+                                                 (l2 - l3) / l1,
+                                                 1.0 - std::abs(e.vectors[0][2]),
+                                                 std::abs(e.vectors[2][2]),
+                                                 high - low,
+                                                 -low / (high - low + size)};
+        std::transform(values.begin(), values.end(), out.begin() + kAround * i,
+                       [](double v) { return static_cast<float>(v); });
     });
 }
 

@@ -22,7 +22,7 @@ from gapcut.cli.file_queue import (
     engine_for,
     settings_digest,
 )
-from gapcut.cli.options import Flag, Jobs, Json
+from gapcut.cli.options import Jobs, Json
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
     REASONS,
@@ -41,12 +41,15 @@ from gapcut.cli.scenes import columns_for, scan_files, show_skipped
 from gapcut.cli.show import Cells, emit, number, percent
 from gapcut.cli.tiling import Tiling, label_in_tiles
 from gapcut.engines import peak_memory_mb, thread_count
+from gapcut.extras import needed
 from gapcut.files import json_text, write_text
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import ClassMap, PointCloud
     from gapcut.scenes.labelling import LabelledScan, SceneModel
     from gapcut.scenes.labelling.scene import Stopwatch
+
+SegmentFormat = Literal["csv", "gpkg"]
 
 
 def label(
@@ -59,7 +62,7 @@ def label(
     invalid: Literal["error", "drop"] = "error",
     columns: str | None = None,
     classes: Path | None = None,
-    segments: Flag = False,
+    segments: SegmentFormat | None = None,
     tile: float | None = None,
     halo: float | None = None,
     engine: EngineOption = "threads",
@@ -81,7 +84,7 @@ def label(
     :param invalid: Points whose places are not finite: error, or drop them.
     :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
     :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
-    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv).
+    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv or .segments.gpkg).
     :param tile: Metres: label square tiles of this size in --jobs processes; large LAS is cut unasked.
     :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
     """
@@ -99,7 +102,7 @@ def label(
         if engine != "threads" or address is not None:
             raise ValueError("--engine and --address are for many scans: name a folder of them")
         return _label_one(labelling, jobs_of[0], as_json)
-    tiling.check(segments)
+    tiling.check(segments is not None)
     asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments, "tile": tile, "halo": halo}
     with closing(engine_for(engine, jobs, address)) as workers:
         labelling = replace(labelling, tiling=replace(tiling, jobs=workers.threads))
@@ -137,13 +140,15 @@ def _label_one(labelling: _Labelling, job: FileJob, as_json: bool) -> int:
     return DONE
 
 
-def _writes(pairs: list[tuple[Path, Path]], segments: bool) -> dict[Path, Kind]:
-    """What is written of scans, and beside them."""
+def _writes(pairs: list[tuple[Path, Path]], segments: SegmentFormat | None) -> dict[Path, Kind]:
+    """What is written of scans, and beside them. Raises ImportError where something that writes it is not there."""
+    if segments == "gpkg":
+        needed("pyogrio", "GeoPackage files need", "gis")
     writes: dict[Path, Kind] = {}
     for _, target in pairs:
         summary = summary_path(target)
         writes |= {target: LABELLED_SCAN, summary: kind_of_ending(summary), reasons_path(target): REASONS}
-        writes |= {segments_path(target): SEGMENTS} if segments else {}
+        writes |= {segments_path(target, segments): SEGMENTS} if segments else {}
     return writes
 
 
@@ -155,24 +160,24 @@ class _Labelling:
     time_limit: float
     invalid: Literal["error", "drop"]
     classes: ClassMap | None
-    segments: bool
+    segments: SegmentFormat | None
     file: Path
     tiling: Tiling
 
     def __call__(self, job: FileJob) -> FileWork:
         document = self.run(job)
-        listed = [segments_path(job.target)] if self.segments else []
+        listed = [segments_path(job.target, self.segments)] if self.segments else []
         return FileWork([job.target, summary_path(job.target), reasons_path(job.target), *listed], document)
 
     def run(self, job: FileJob, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
         """Label one scan; its summary."""
         from gapcut.scenes.clouds import check_labelled, read_cloud, with_original, write_labelled
-        from gapcut.scenes.labelling.inventory import segment_table
+        from gapcut.scenes.labelling.inventory import segment_table, write_geopackage
         from gapcut.scenes.labelling.scene import Stopwatch
         from gapcut.scenes.tiles import ScanFile
 
         source, target, columns = job.source, job.target, job.options
-        how = self.tiling.options(source, self.model, whole=self.segments)
+        how = self.tiling.options(source, self.model, whole=self.segments is not None)
         if how is not None:
             scan = ScanFile(source, self.invalid, columns, self.classes)
             with _known(target):
@@ -197,8 +202,10 @@ class _Labelling:
         with _known(target):
             write_result(target, lambda path: write_labelled(path, source, labelled, **options))
         found.reasons.save(reasons_path(target))
-        if self.segments:
-            write_text(segments_path(target), segment_table(labelled))
+        if self.segments == "csv":
+            write_text(segments_path(target, "csv"), segment_table(labelled))
+        elif self.segments:
+            write_geopackage(segments_path(target, self.segments), labelled)
         clock.begin(None)
         document = _label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))

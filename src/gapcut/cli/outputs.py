@@ -65,9 +65,9 @@ def summary_path(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.name}.run.json")
 
 
-def segments_path(labelled: Path) -> Path:
+def segments_path(labelled: Path, ending: str) -> Path:
     """Where ``label`` writes the table of a labelled scan's segments."""
-    return labelled.with_name(f"{labelled.name}.segments.csv")
+    return labelled.with_name(f"{labelled.name}.segments.{ending}")
 
 
 def reasons_path(labelled: Path) -> Path:
@@ -88,7 +88,12 @@ GRAPHS = _archive("graph set", "node_offset", "edge_offset", "edges")
 LABELS = _archive("file of labels and bounds", "labels", "energy", "bound", "gap", "status")
 LABELING = Kind("labeling", lambda path: all(line.isdigit() for line in _head(path).splitlines()))
 PICTURE = Kind("PNG picture", lambda path: _head(path).startswith(_MAGIC[".png"]))
-SEGMENTS = Kind("table of segments", lambda path: _head(path).startswith(b"segment,label,"))
+SEGMENTS = Kind(
+    "table of segments",
+    lambda path: (
+        _head(path).startswith((b"segment,label,", b"SQLite format 3\0")) and ".segments." in path.name
+    ),
+)
 LABELLED_SCAN = Kind(
     "scan labelled by gapcut (no summary beside it)", lambda path: summary_path(path).is_file()
 )

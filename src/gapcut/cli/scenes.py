@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ from gapcut.engines import peak_memory_mb, thread_count
 
 if TYPE_CHECKING:
     from gapcut.scenes.clouds import PointCloud
-    from gapcut.scenes.labelling import SceneSettings, TrainedScenes, TrainingOptions
+    from gapcut.scenes.labelling import Corrections, SceneSettings, TrainedScenes, TrainingOptions
     from gapcut.scenes.labelling.scene import Say
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
@@ -38,13 +39,16 @@ def train_command(
     out: Path,
     voxel: float | None = None,
     channels: str | None = None,
-    C: Annotated[float | None, option("C", more=" Default: 0.1 or 1, by folds of the scans.")] = None,
+    C: Annotated[
+        float | None, option("C", more=" Default: 1, or 0.1 where folds of the scans say so clearly.")
+    ] = None,
     gap: Annotated[float, option("gap")] = 1e-2,
     trees: int = 60,
     time_limit: float | None = None,
     seed: int = 0,
     columns: str | None = None,
     classes: Path | None = None,
+    corrections: tuple[Path, ...] = (),
     jobs: Jobs = -1,
     certified: Certified = False,
     force: Force = False,
@@ -61,23 +65,19 @@ def train_command(
     :param seed: Seed of everything random.
     :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
     :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
+    :param corrections: File saved from the page of a labelled scan, which lies in FOLDER or beside the file.
     """
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions
 
-    check_outputs({out: MODEL}, [folder, classes], force)
     start = time.monotonic()
+    check_outputs({out: MODEL}, [folder, classes, *corrections], force)
+    tried, used, n = TrainingOptions.C_values if C is None else (C,), _channels(channels), thread_count(jobs)
     options = TrainingOptions(
-        n_trees=trees,
-        C_values=TrainingOptions.C_values if C is None else (C,),
-        gap=gap,
-        channels=_channels(channels),
-        time_limit=time_limit,
-        seed=seed,
-        n_jobs=thread_count(jobs),
+        n_trees=trees, C_values=tried, gap=gap, channels=used, time_limit=time_limit, seed=seed, n_jobs=n
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
         try:
-            clouds, skipped = _training_clouds(folder, columns, classes)
+            clouds, skipped = _training_clouds(folder, columns, classes, corrections)
             trained = _train(clouds, SceneSettings(voxel=voxel), options, interrupt, status)
             interrupt.saving = True
         except KeyboardInterrupt:
@@ -114,18 +114,35 @@ def _train(
 
 
 def _training_clouds(
-    folder: Path, columns: str | None, classes: Path | None
+    folder: Path, columns: str | None, classes: Path | None, corrections: Sequence[Path]
 ) -> tuple[list[PointCloud], list[str]]:
-    """The labelled scans of a folder in the classes of a file, if one is named, and the files left out."""
+    """The labelled scans of a folder, and those that corrections speak of, in the classes of a file, if one is named;
+    and the files left out."""
     from gapcut.scenes.clouds import ClassMap, read_cloud
+    from gapcut.scenes.labelling import apply_corrections, read_corrections
 
     class_map = None if classes is None else ClassMap.read(classes)
+    corrected = read_corrections(corrections)
     files, skipped = scan_files(folder)
     clouds = [
         read_cloud(path, need_labels=True, invalid="drop", columns=columns_for(path, folder, columns))
         for path in files
     ]
+    for one in corrected:
+        if not any(one.fit(cloud) for cloud in clouds):
+            clouds += _beside(one)
+    clouds = apply_corrections(clouds, corrected)
     return clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds], skipped
+
+
+def _beside(one: Corrections) -> list[PointCloud]:
+    """The scan that a file of corrections speaks of, if it lies beside the file; one of its name with other segments
+    if there is no better."""
+    from gapcut.scenes.clouds import clouds_in, read_cloud
+
+    named = [path for path in clouds_in(one.file.absolute().parent)[0] if path.stem == one.scan]
+    found = [read_cloud(path) for path in named]
+    return sorted(found, key=one.fit)[-1:]
 
 
 def scan_files(folder: Path) -> tuple[list[Path], list[str]]:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 from gapcut import _core
@@ -71,6 +72,13 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) 
 
 def peak_memory_mb() -> float:
     """Largest resident memory of this process so far, in MiB; NaN where the system does not tell."""
+    status = Path(
+        "/proc/self/status"
+    )  # Linux: of the program; what getrusage says is also of the one that started it
+    if status.is_file():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 2**10
     try:
         import resource
     except ImportError:  # Windows

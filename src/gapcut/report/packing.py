@@ -82,6 +82,7 @@ def pack_scene(scene: SceneView, labels: Sequence[int], most: int) -> PackedScen
         "segments": 0 if segments is None else len(np.unique(segments[segments >= 0])),
         "segment_bytes": width,
         "score": scene.score,
+        "key": scene.key,
     }
     if scene.reasons is None:
         return PackedScene(meta, _compressed(parts))

@@ -19,7 +19,17 @@ from gapcut.report.words import words_html
 SCENE_POINTS, PAGE_POINTS = MOST_POINTS, 1_200_000
 """Default limits: points of one scene and of a page, which keep a page under 15 MB."""
 
-_SCRIPTS = ("camera.js", "renderer.js", "scene.js", "legend.js", "pick.js", "tools.js", "link.js", "page.js")
+_SCRIPTS = (
+    "camera.js",
+    "renderer.js",
+    "scene.js",
+    "legend.js",
+    "pick.js",
+    "tools.js",
+    "correct.js",
+    "link.js",
+    "page.js",
+)
 
 
 def write_page(

@@ -19,6 +19,7 @@ from gapcut.report.picture import scene_figure
 from gapcut.report.scene_view import SceneView, all_scores_line, shown_labels
 from gapcut.scenes.bridges.colours import hex_colours
 from gapcut.scenes.clouds import PointCloud
+from gapcut.scenes.labelling.corrections import segments_key
 from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.typing import AnyArray, IntArray
 
@@ -54,7 +55,8 @@ class RunScene:
         layers = {name: values for name, values in given.items() if values is not None}
         names = self.cloud.label_names
         about = (self.cloud.name or "scene", self.cloud.xyz, layers, names, hex_colours(names))
-        return SceneView(*about, reasons=self.reasons)
+        segments = self.cloud.segments
+        return SceneView(*about, reasons=self.reasons, key="" if segments is None else segments_key(segments))
 
 
 def read_summary(path: Path) -> dict[str, Any]:

@@ -43,7 +43,9 @@ class SceneView:
     - ``label_names`` label -> name; a label without one is shown by its number;
     - ``colours`` label -> ``#rrggbb`` instead of the palette;
     - ``reasons`` of the segments, whose labels are those of ``prediction``;
-    - ``score`` how much is right, in a line; by default of the points, where there are truth and prediction.
+    - ``score`` how much is right, in a line; by default of the points, where there are truth and prediction;
+    - ``key`` of its segments (:func:`gapcut.scenes.labelling.corrections.segments_key`), where these may be corrected
+      in the page.
 
     Raises ValueError naming the scene and the layer.
     """
@@ -55,6 +57,7 @@ class SceneView:
     colours: Mapping[int, str] = field(default_factory=dict)
     reasons: Reasons | None = None
     score: str = ""
+    key: str = ""
 
     def __post_init__(self) -> None:
         xyz = np.asarray(self.xyz, dtype=np.float64)

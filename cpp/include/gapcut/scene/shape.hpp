@@ -20,6 +20,15 @@ struct ShapeOut {
 void shape_of_nearest(std::span<const double> xyz, std::span<const std::int32_t> ids, std::int64_t k, int threads,
                       const ShapeOut& out, const StopTest& stop = {});
 
+// Values a point of shapes_around.
+inline constexpr std::int64_t kAround = 6;
+
+// What `centres` look like among their k neighbours each, ids of `kept`; with variances l1 >= l2 >= l3 of these, their
+// axis a (of l1) and normal n (of l3): (l1 - l2) / l1, (l2 - l3) / l1, 1 - |n_z|, |a_z|; range r of the heights of all
+// and of the centre; the centre's height in it over (r + size).
+void shapes_around(std::span<const double> kept, std::span<const std::int64_t> ids, std::span<const double> centres,
+                   double size, int threads, std::span<float> out, const StopTest& stop = {});
+
 // Over all points within the grid's radius.
 void shape_within_radius(const RadiusGrid& grid, int threads, const ShapeOut& out, const StopTest& stop = {});
 

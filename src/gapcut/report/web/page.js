@@ -145,7 +145,7 @@ function listenToKeys(canvas) {
   const keys = {
     ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1],
     "+": () => camera.zoom(0.85), "-": () => camera.zoom(1 / 0.85),
-    f: fit, t: () => look(1.5707), s: () => look(0), a: whole, l: linkView, m: () => setMeasuring(!measure.on),
+    f: fit, t: () => look(1.5707), s: () => look(0), a: whole, l: linkView, c: () => byId("correct")?.focus(), m: () => setMeasuring(!measure.on),
     Enter: () => choose(canvas.clientWidth / 2, canvas.clientHeight / 2, false),
     Escape: () => { if (measure.on) setMeasuring(false); else keepPoint(-1); },
   };
@@ -177,6 +177,7 @@ function start() {
   byId("whole").addEventListener("click", whole);
   byId("link").addEventListener("click", linkView);
   byId("measure").addEventListener("click", () => setMeasuring(!measure.on));
+  listenForCorrections();
   makeClipSliders();
   byId("all").addEventListener("click", () => { hiddenOf(scenes.get(state.scene)).clear(); applyHidden(scenes.get(state.scene)); });
   canvas.addEventListener("webglcontextlost", (event) => { event.preventDefault(); say("The graphics driver was reset …"); });

@@ -97,7 +97,8 @@ function showDetails(i) {
   pairs.push(["x, y, z", place.join("  ")]);
   list.append(...pairs.flatMap(([name, fact]) => [make("dt", name), make("dd", fact)]));
   const head = make("h3", SHOWN.kept >= 0 ? "Point chosen" : "Point under the cursor");
-  box.replaceChildren(head, list, ...(scene.reasons && scene.segments[i] ? whyTables(scene, i) : []));
+  const choice = SHOWN.kept === i && scene.segments[i] && canCorrect(scene) ? [classChoice(scene, i)] : [];
+  box.replaceChildren(head, list, ...choice, ...(scene.reasons && scene.segments[i] ? whyTables(scene, i) : []));
 }
 
 /* The next best labels; what speaks for the label and against the best of them. */

@@ -35,7 +35,7 @@ async function loadScene(meta, index) {
   layers.set("height", new Uint8Array(n));
   const reasons = meta.reasons ? await unpack(document.getElementById(`reasons-${index}`).textContent.trim()) : null;
   const clip = [[0, 0, 0], [1, 1, 1]];
-  return { meta, places, layers, segments, reasons, clip, sample: samplePlaces(meta, places), hidden: new Map() };
+  return { meta, places, layers, segments, reasons, clip, sample: samplePlaces(meta, places), hidden: new Map(), corrected: new Map(), before: new Map() };
 }
 
 /* Metres in the page's own coordinates, whose origin is the middle of the scene. */

@@ -7,6 +7,7 @@ all that is said of neighbours is a mean by share of contact.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -43,11 +44,31 @@ def context_features(scan: SegmentedScan, beliefs: FloatArray) -> FloatArray:
     return np.column_stack([*alone, *near, beside @ height - height, beside @ points - points])
 
 
+@dataclass(frozen=True, eq=False)
+class Context:
+    """The second ``forest``, and ``share`` (K,) in [0, 0.5] of what it says of each class in what is believed."""
+
+    forest: TreeForest
+    share: FloatArray
+
+    def beliefs(self, scan: SegmentedScan, alone: FloatArray, n_threads: int = 1) -> FloatArray:
+        """(S, K) what is believed of each segment: the weighted geometric mean, normalised, of what the first forest
+        says, ``alone`` (S, K), and of what the second one makes of it. The first is sure of large segments, of which
+        the second has seen few (the ground is one in a scan), and of rare classes, of which it has seen few points, but
+        many more than the second has seen segments."""
+        second = self.forest.probabilities(context_features(scan, alone), n_threads)
+        both = np.log(np.maximum(alone, LEAST_SHARE)) * (1.0 - self.share)
+        both += np.log(np.maximum(second, LEAST_SHARE)) * self.share
+        both = np.exp(both)
+        return np.asarray(both / both.sum(axis=1, keepdims=True))
+
+
 def grow_context(
     scans: Sequence[SegmentedScan], beliefs: Sequence[FloatArray], n_classes: int, options: TrainingOptions
-) -> TreeForest:
+) -> Context:
     """Extremely randomised trees on labelled segments of scans, whose beliefs (S, K) are of forests that have not seen
-    them. Segments and classes weigh as ``options.weight_power`` and ``options.context_balance`` say.
+    them. Segments and classes weigh as ``options.weight_power`` and ``options.context_balance`` say; the share of a
+    class with n of the segments is half of n / (n + ``options.context_support``).
 
     Raises ValueError where no segment is labelled.
     """
@@ -68,18 +89,9 @@ def grow_context(
         random_state=options.seed,
         n_jobs=options.n_jobs,
     ).fit(np.concatenate(rows), code, weight * total[code] ** -options.context_balance)
-    return TreeForest.of_sklearn(forest, n_classes)
-
-
-def of_context(
-    forest: TreeForest, scan: SegmentedScan, beliefs: FloatArray, n_threads: int = 1
-) -> FloatArray:
-    """(S, K) what is believed of each segment: the geometric mean, normalised, of the ``beliefs`` of the first forest
-    and of what the second one makes of them. The first is sure of large segments, of which the second has seen few:
-    the ground is one in a scan."""
-    second = forest.probabilities(context_features(scan, beliefs), n_threads)
-    both = np.sqrt(np.maximum(beliefs, LEAST_SHARE) * np.maximum(second, LEAST_SHARE))
-    return np.asarray(both / both.sum(axis=1, keepdims=True))
+    support = np.bincount(code, minlength=n_classes)
+    share = 0.5 * support / np.maximum(support + options.context_support, 1.0)
+    return Context(TreeForest.of_sklearn(forest, n_classes), share)
 
 
 def held_out_context(
@@ -89,12 +101,12 @@ def held_out_context(
     n_classes: int,
     options: TrainingOptions,
 ) -> list[FloatArray]:
-    """:func:`of_context` of every scan by a second forest that was grown on the scans of other folds only."""
+    """:meth:`Context.beliefs` of every scan by a second forest that was grown on the scans of other folds only."""
     out: list[FloatArray] = list(beliefs)
     for f in sorted(set(fold)):
         others = [i for i in range(len(scans)) if fold[i] != f]
-        forest = grow_context([scans[i] for i in others], [beliefs[i] for i in others], n_classes, options)
+        context = grow_context([scans[i] for i in others], [beliefs[i] for i in others], n_classes, options)
         for i in range(len(scans)):
             if fold[i] == f:
-                out[i] = of_context(forest, scans[i], beliefs[i], thread_count(options.n_jobs))
+                out[i] = context.beliefs(scans[i], beliefs[i], thread_count(options.n_jobs))
     return out

@@ -16,7 +16,7 @@ from gapcut.inference import Solution, solve
 from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.machine import Machine
 from gapcut.scenes.clouds import NO_LABEL, PointCloud
-from gapcut.scenes.labelling.context import of_context
+from gapcut.scenes.labelling.context import Context
 from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import of_segments
 from gapcut.scenes.labelling.graphs import scan_graph
@@ -26,7 +26,7 @@ from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.typing import AnyArray, Float32Array, FloatArray, Int32Array, IntArray
 from gapcut.version import __version__
 
-_KIND, _FORMAT = "scenes", 3
+_KIND, _FORMAT = "scenes", 4
 _FOREST, _CONTEXT, _LEARNER, _FAMILIAR = "forest.", "context.", "learner.", "familiar."
 TRUTH, CONFIDENCE = "truth", "confidence"
 """Names of the attributes that a labelled scan carries beside label and segment."""
@@ -104,7 +104,7 @@ class SceneModel:
     numbers: tuple[int, ...]
     names: Mapping[int, str]
     forest: TreeForest
-    context: TreeForest
+    context: Context
     learner: Machine
     temperature: float
     familiar: Familiar
@@ -163,7 +163,7 @@ class SceneModel:
         n_threads: int = 1,
     ) -> Decision:
         """Labels that minimise the energy of segments with this class distribution (S, K) by the first forest."""
-        distribution = of_context(self.context, scan, alone, n_threads)
+        distribution = self.context.beliefs(scan, alone, n_threads)
         clock.begin("energy")
         graph = scan_graph(scan, distribution, self.settings)
         energy = self.learner.energy(graph)
@@ -189,14 +189,15 @@ class SceneModel:
             "settings": self.settings.to_state(),
             "channels": list(self.channels),
             "labels": [[number, name] for number, name in zip(self.numbers, self.class_names, strict=True)],
-            "features": [self.forest.n_features, self.context.n_features],
+            "features": [self.forest.n_features, self.context.forest.n_features],
+            "share": self.context.share.tolist(),
             "temperature": self.temperature,
             "familiar": [self.familiar.radius, self.familiar.usual],
             "learner": learner,
         }
         stored: dict[str, AnyArray] = {_LEARNER + k: v for k, v in arrays.items()}
         stored |= {_FOREST + k: v for k, v in self.forest.to_arrays().items()}
-        stored |= {_CONTEXT + k: v for k, v in self.context.to_arrays().items()}
+        stored |= {_CONTEXT + k: v for k, v in self.context.forest.to_arrays().items()}
         stored |= {f"{_FAMILIAR}rows": self.familiar.rows, f"{_FAMILIAR}scale": self.familiar.scale}
         write_container(Path(path), stored, document)
 
@@ -260,6 +261,7 @@ def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[s
     channels = tuple(document["channels"])
     radius, usual = document["familiar"]
     described, near = document["features"]
+    share = np.array([float(value) for value in document["share"]])
     if any(c not in CHANNELS for c in channels) or any(number <= NO_LABEL for number, _ in labels):
         raise ValueError("channels or labels are not what a scene model holds")
     model = cls(
@@ -268,13 +270,15 @@ def _unpack(cls: type[SceneModel], arrays: dict[str, AnyArray], document: dict[s
         numbers=tuple(number for number, _ in labels),
         names=dict(labels),
         forest=TreeForest.from_arrays(part(_FOREST), int(described)),
-        context=TreeForest.from_arrays(part(_CONTEXT), int(near)),
+        context=Context(TreeForest.from_arrays(part(_CONTEXT), int(near)), share),
         learner=Machine.from_state(part(_LEARNER), document["learner"]),
         temperature=float(document["temperature"]),
         familiar=Familiar(**part(_FAMILIAR), radius=float(radius), usual=float(usual)),
     )
+    if not ((share >= 0.0) & (share <= 0.5)).all():
+        raise ValueError("shares of the second forest are not between 0 and a half")
     known = len(labels)
-    counts = {model.forest.n_classes, model.context.n_classes}
+    counts = {model.forest.n_classes, model.context.forest.n_classes, len(share)}
     if counts != {known} or model.learner.classes_.tolist() != list(range(known)):
         raise ValueError("forests, learner and labels speak of different classes")
     seen, scale = model.familiar.rows, model.familiar.scale

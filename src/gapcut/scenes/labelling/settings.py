@@ -145,10 +145,11 @@ class TrainingOptions:
     """``n_trees`` grown on at most ``rows`` points, drawn so that a class with m points has a share in proportion to
     m to the power ``1 - balance`` (0: as they come, 1: all classes alike), where each weighs as the number drawn of its
     class to the power ``-tree_balance`` (1: rare classes count as much as others), ``least_leaf`` points a leaf;
-    ``folds`` that the class distributions of the training scans are made in; ``C`` of the learner, or, where there are
-    ``C_values``, the best of these by the folds; its ``gap``; ``class_balance``: classes weigh in the loss as their
-    points to the power ``-class_balance``; ``weight_power``: segments weigh as their points to this power;
+    ``folds`` that the class distributions of the training scans are made in; ``C`` of the learner, or, where another
+    one of ``C_values`` is clearly better by the folds, that; its ``gap``; ``class_balance``: classes weigh in the loss
+    as their points to the power ``-class_balance``; ``weight_power``: segments weigh as their points to this power;
     ``context_balance``: classes weigh in the second forest as their points to the power ``-context_balance``;
+    ``context_support``: segments of a class at which the second forest has half of the say that it has at many;
     ``channels`` to use (None: intensity and colour, each if every scan has it).
 
     ``trees``: "extra", extremely randomised ones (Geurts et al. 2006; a quarter of the time), or "random", of a random
@@ -170,6 +171,7 @@ class TrainingOptions:
     class_balance: float = 0.5
     weight_power: float = 0.5
     context_balance: float = 0.5
+    context_support: float = 50.0
     own: Literal["fixed", "learned"] = "fixed"
     oracle: Literal["lp", "cut"] = "lp"
     degree_scale: DegreeScale = "larger"

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt, grey_opening
 from scipy.spatial import cKDTree
 
+from gapcut import _core
 from gapcut.scenes.groups import group_order, squares, voxel_sample
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.points import local_shape
@@ -46,29 +47,10 @@ def shapes_at_scale(
     for i in range(0, len(at), _CHUNK):
         centre = xyz[at[i : i + _CHUNK]]
         distance, ids = tree.query(centre, k=k, workers=n_threads)
-        around = kept[np.asarray(ids).reshape(len(centre), k)]
-        out[i : i + _CHUNK, :6] = _shape(centre, around, size)
+        around = np.asarray(ids, dtype=np.int64).reshape(len(centre), k)
+        out[i : i + _CHUNK, :6] = _core.shapes_around(kept, around, centre, size, n_threads)
         out[i : i + _CHUNK, 6] = np.asarray(distance).reshape(len(centre), k).mean(axis=1)
     return out
-
-
-def _shape(centre: FloatArray, around: FloatArray, size: float) -> FloatArray:
-    z = around[:, :, 2]
-    low, high = np.minimum(z.min(axis=1), centre[:, 2]), np.maximum(z.max(axis=1), centre[:, 2])
-    local = around - around.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(np.matmul(np.swapaxes(local, 1, 2), local) / around.shape[1])
-    l3, l2, l1 = np.maximum(values, 0.0).T
-    l1 = np.maximum(l1, 1e-12)
-    return np.column_stack(
-        [
-            (l1 - l2) / l1,
-            (l2 - l3) / l1,
-            1.0 - np.abs(vectors[:, 2, 0]),
-            np.abs(vectors[:, 2, 2]),
-            high - low,
-            (centre[:, 2] - low) / (high - low + size),
-        ]
-    )
 
 
 class Ground:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from gapcut.certificates import Callback
 from gapcut.data import GraphSet
 from gapcut.engines import Deadline, thread_count
 from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.machine import Machine
-from gapcut.metrics import score_labels
+from gapcut.metrics import confusion_scores
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.labelling.context import grow_context, held_out_context
 from gapcut.scenes.labelling.familiar import Familiar
@@ -250,36 +251,60 @@ def choose(
     options: TrainingOptions,
     say: Say | None = None,
 ) -> tuple[TrainingOptions, HeldOut]:
-    """``options`` with the C of ``C_values`` whose weights best label graphs that they have not seen (mean of accuracy
-    and macro F1 of their points; the first of those that tie), and what these say of them. Together they get half of
-    ``options.time_limit`` at most."""
+    """``options`` with the C of ``C_values`` that :func:`clearly_best` names, by what its weights say of graphs that
+    they have not seen, and that. Together they get half of ``options.time_limit`` at most."""
     values = options.C_values or (options.C,)
     limit = None if options.time_limit is None else options.time_limit / 2 / len(values)
     tried = [replace(options, C=C) for C in values]
     found = [held_out(graphs, n_classes, replace(one, time_limit=limit), say) for one in tried]
-    best = int(np.argmax([_mark(scans, one.labels, n_classes) for one in found]))
+    usual = values.index(options.C) if options.C in values else 0
+    confusions = [_confusions(scans, one.labels, n_classes) for one in found]
+    best = clearly_best(np.stack(confusions), usual)
     return tried[best], found[best]
 
 
-def _mark(scans: Sequence[SegmentedScan], labels: Sequence[IntArray], n_classes: int) -> float:
-    truth = [scan.labels[scan.labels >= 0] for scan in scans]
-    guess = [
-        np.append(codes, -1)[scan.point_segment][scan.labels >= 0]
-        for scan, codes in zip(scans, labels, strict=True)
-    ]
-    inside = [g >= 0 for g in guess]
-    scores = score_labels(
-        [t[i] for t, i in zip(truth, inside, strict=True)],
-        [g[i] for g, i in zip(guess, inside, strict=True)],
-        np.arange(n_classes),
-    )
+def clearly_best(confusions: IntArray, usual: int) -> int:
+    """Which of several models of n scans is the best: the place ``usual``, unless others are clearly better; then the
+    best of these. ``confusions`` (models, n, K, K): points by true class and label of each scan.
+
+    The mark is the mean of accuracy and macro F1 of all points. It is clearly better where the difference is beyond
+    its 95 % interval (Student's t, the standard error of the jackknife over scans, Efron 1982): a rare class stands in
+    a few scans, often in one, and what one scan says alone is no reason.
+    """
+    n = confusions.shape[1]
+    whole = confusions.sum(axis=1)
+
+    def lead(sums: IntArray) -> FloatArray:
+        marks = np.array([_mark(one) for one in sums])
+        return np.asarray(marks - marks[usual])
+
+    without = np.array([lead(whole - confusions[:, i]) for i in range(n)])
+    error = np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    ahead = lead(whole)
+    clear = np.where(ahead > stdtrit(n - 1, 0.975) * error, ahead, 0.0)
+    return int(clear.argmax()) if clear.max() > 0.0 else usual
+
+
+def _mark(confusion: IntArray) -> float:
+    scores = confusion_scores(range(len(confusion)), confusion.astype(np.float64))
     return (scores.accuracy + scores.macro_f1) / 2
+
+
+def _confusions(scans: Sequence[SegmentedScan], labels: Sequence[IntArray], n_classes: int) -> IntArray:
+    """(scans, K, K) points of each true class (rows) and label."""
+    found = []
+    for scan, codes in zip(scans, labels, strict=True):
+        guess = np.append(codes, -1)[scan.point_segment]
+        known = (scan.labels >= 0) & (guess >= 0)
+        pairs = scan.labels[known] * n_classes + guess[known]
+        found.append(np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes))
+    return np.stack(found)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """What weights say of graphs that they have not seen: ``labels`` (V,) codes of each graph; the ``temperature`` at
-    which its true labels are most likely."""
+    which the true labels of their points are most likely."""
 
     labels: list[IntArray]
     temperature: float
@@ -307,7 +332,9 @@ def held_out(graphs: GraphSet, n_classes: int, options: TrainingOptions, say: Sa
     for code, g in zip(truth, graphs, strict=True):
         if g.labels is not None:
             code[g.labelled] = g.labels[g.labelled].astype(np.int64)
-    weights = [np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in graphs]
+    # What is said of confidences is about points, and nodes weigh as these to a power.
+    power = 1.0 / options.weight_power if options.weight_power else 0.0
+    weights = [np.ones(g.n_nodes) if g.node_weights is None else g.node_weights**power for g in graphs]
     return HeldOut(
         labels, fit_temperature(np.concatenate(flips), np.concatenate(truth), np.concatenate(weights))
     )
