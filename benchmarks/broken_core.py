@@ -101,8 +101,8 @@ BUGS = (
         "loss of relaxed labels counted twice",
         "cut",
         "src/learn/relaxed_dual.cpp",
-        "result.loss += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);",
-        "result.loss += 2.0 * p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);",
+        "own += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);",
+        "own += 2.0 * p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);",
     ),
     bug(
         "true pairs left out of relaxed planes",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from inspect import signature
@@ -20,7 +20,7 @@ import numpy as np
 
 from gapcut.certificates import Callback, Certificate, Proof, Record, spoken
 from gapcut.data import Graph, GraphSet, as_graphs
-from gapcut.engines.shards import ShardEngine, open_shards
+from gapcut.engines.shards import ClusterLost, ShardEngine, open_shards
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
 from gapcut.inference import Energy, Solution
@@ -111,7 +111,10 @@ class Machine(Parameters):
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
         result = learn(data, problem, settings, reached, chosen, engine)
-        self._reached = result.warm_start() if settings.warm_start and result.warm_start is not None else None
+        self._reached = None
+        if settings.warm_start and result.warm_start is not None:
+            with suppress(ClusterLost):  # the model is there, what it was reached from is not
+                self._reached = result.warm_start()
         certificate = result.certificate
         asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
         left = None if limit is None else start + limit - time.monotonic()

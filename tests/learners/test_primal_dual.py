@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from brute_oracle import all_planes, enumerated_optimum, objective
 from gapcut import Graph, GraphSet, _core
+from gapcut.certificates import dual_bound
 from gapcut.datasets import make_planted
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
@@ -284,6 +286,23 @@ def test_bounds_of_many_arcs_are_the_same_bits_on_any_threads():
     (plane, loss), (other, of_it) = (_core.relaxed_sums(problem.core, z, threads) for threads in (3, 1))
     np.testing.assert_array_equal(plane, other)
     assert loss == of_it
+
+
+def test_the_bound_counts_what_sums_over_many_graphs_round():
+    """Losses are summed graph by graph, as the bound counts: all nodes in a row once lifted it above the optimum."""
+    K, nodes, n = 3, 21, 20_001
+    edges = np.zeros((0, 2), dtype=np.int64)
+    graphs = [TinyGraph(np.ones((nodes, 1)), edges, np.zeros((0, 1)))] * n
+    codes = [np.full(nodes, i % K) for i in range(n)]
+    problem = learning_problem(graphs, codes, n_labels=K, C=1.0, loss_scale=100.0)
+    relaxation = CutOracle(problem).relaxation(PrimalDual().native(), 1)
+    labels = np.ones((n * nodes, K), dtype=np.float32)
+    labels[np.arange(n * nodes), np.concatenate(codes)] = 0.0
+    plane, loss = relaxation.plane(RelaxedLabels(labels))
+    exact = nodes * K * Fraction(50.0 / nodes)
+    assert abs(Fraction(loss) - exact) <= exact * (nodes * K + n + 8) / 2**53
+    assert relaxation.roundings >= n * nodes / 16
+    assert dual_bound(problem, plane, loss, n + relaxation.roundings)[0] <= exact
 
 
 def test_a_split_of_another_problem_is_refused():

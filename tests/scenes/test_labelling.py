@@ -646,7 +646,10 @@ def test_a_scan_unlike_the_training_scans_is_told(trained, tmp_path: Path):
     model, rng = trained.model, np.random.default_rng(0)
     usual = model.familiar.usual
     assert 0.1 <= usual < 0.3
-    like, unlike = model.label(street(8)), model.label(PointCloud(rng.uniform(0, 8, (6000, 3))))
+    like, unlike = (
+        model.label(street(8)),
+        model.label(PointCloud(rng.uniform(0, 8, (6000, 3))), time_limit=1.0),
+    )
     assert not model.familiar.unlike(like.strange)
     assert unlike.strange > 0.5
     assert model.familiar.unlike(unlike.strange)

@@ -11,7 +11,7 @@ namespace {
 // by two or three seeds each of 1.5 seconds.
 constexpr double kHottest = 0.6, kColdest = 0.03;
 constexpr double kNeverAccepted = 36.0;  // exp(-36) < 2^-51
-constexpr std::int64_t kFlipsPerTell = 1 << 16;
+constexpr double kReadPerTell = 1 << 18;
 constexpr double kLeastFall = 1e-12;  // of the scale
 
 }  // namespace
@@ -103,12 +103,11 @@ void Annealing::run(std::int64_t sweeps, double lowest_penalty, std::uint64_t se
                     const Tell& tell) {
     Random random(seed);
     begin(random);
-    const std::int64_t between = std::max<std::int64_t>(kFlipsPerTell / std::max(kernel_.size(), 1), 1);
     for (std::int64_t s = 0; s < sweeps; ++s) {
         const double left = 1.0 - static_cast<double>(s) / static_cast<double>(sweeps);
         const double warmth = kColdest + (kHottest - kColdest) * left;
         sweep(warmth * kernel_.scale(), lowest_penalty * kernel_.scale() * std::sqrt(kHottest / warmth), random);
-        if (s % between == 0 && tell(std::exchange(read_, 0.0))) break;
+        if (read_ >= kReadPerTell && tell(std::exchange(read_, 0.0))) break;
     }
     descend();
     tell(std::exchange(read_, 0.0));

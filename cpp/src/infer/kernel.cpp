@@ -7,6 +7,8 @@
 namespace gapcut::infer {
 namespace {
 
+constexpr std::size_t kMostNeighbours = 1000;  // of a neighbour, whose list is searched at every elimination
+constexpr std::int64_t kSmallTable = 64;       // entries that a new pair may have anyhow, else no more than it replaces
 constexpr std::int64_t kMostCombinations = 4096;  // of the labels of a node and of its two neighbours
 
 double finite_range(std::span<const double> entries) {
@@ -56,7 +58,11 @@ bool Kernel::eliminable(std::int32_t u) const {
     if (of_node_[u].size() > 2) return false;
     std::int64_t combinations = labels_of(u);
     for (const std::int32_t joint : of_node_[u]) combinations *= labels_of(other_end(joint, u));
-    return combinations <= kMostCombinations;
+    if (of_node_[u].size() < 2 || combinations > kMostCombinations) return combinations <= kMostCombinations;
+    const std::int64_t a = labels_of(other_end(of_node_[u][0], u)), b = labels_of(other_end(of_node_[u][1], u));
+    for (const std::int32_t joint : of_node_[u])
+        if (of_node_[other_end(joint, u)].size() > kMostNeighbours) return false;
+    return a * b <= std::max(kSmallTable, labels_of(u) * (a + b));
 }
 
 // What the node adds at best goes to its neighbour, or to the pair of both.
@@ -114,6 +120,7 @@ void Kernel::flatten(const std::vector<std::int32_t>& core) {
     }
     if (!nodes_.empty()) scale_ += of_nodes / static_cast<double>(nodes_.size());
     if (!arcs_.empty()) scale_ += of_pairs / static_cast<double>(arcs_.size());
+    if (!(scale_ > 0.0)) scale_ = 1.0;
 }
 
 void Kernel::add_table(std::int32_t u, std::int32_t joint) {

@@ -43,6 +43,7 @@ class Links {
             of_nodes += own.range / static_cast<double>(reduced.core().size());
         }
         if (forbids_) scale_ += of_nodes;
+        if (forbids_ && !(scale_ > 0.0)) scale_ = 1.0;
         most_ = penalty_ = 2.0 * total + 1.0;
     }
 

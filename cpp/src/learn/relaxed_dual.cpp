@@ -129,11 +129,15 @@ RelaxedPlane relaxed_sums(const Problem& p, std::span<const float> z, int thread
     RelaxedPlane result;
     result.plane.reserve(p.coordinates.size());
     for (const auto j : p.coordinates) result.plane.push_back(sum[j]);
-    for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
-        for (int k = 0; k < p.n_labels; ++k) {
-            const auto level = static_cast<double>(z[u * p.n_labels + k]);
-            result.loss += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);
-        }
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g) {  // each by itself: bounds count the roundings of a graph
+        double own = 0.0;
+        for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u)
+            for (int k = 0; k < p.n_labels; ++k) {
+                const auto level = static_cast<double>(z[u * p.n_labels + k]);
+                own += p.indicator_loss(u, k) * (p.labels[u] == k ? 1.0 - level : level);
+            }
+        result.loss += own;
+    }
     return result;
 }
 

@@ -75,7 +75,10 @@ StepShard::~StepShard() = default;
 
 std::vector<double> StepShard::ask(StepQuestion question, std::span<const double> numbers, const ForAll& for_all) {
     const auto order = StepOrder::unpacked(problem_, numbers);
-    if (question == StepQuestion::distance) return distance(order, for_all);
+    if (question == StepQuestion::distance) {
+        follow(order);  // one that was just restored has no step sizes yet
+        return distance(order, for_all);
+    }
     if (question == StepQuestion::step) {
         step(order, for_all);
     } else {

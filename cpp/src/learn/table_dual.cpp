@@ -147,7 +147,9 @@ RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<c
     const auto n = static_cast<double>(p.n_graphs());
     RelaxedPlane result;
     for (const auto j : p.coordinates) result.plane.push_back(part[0][j] / n);
-    result.loss = loss_of(p, labels, 0, N) / n;
+    for (std::int64_t g = 0; g < p.n_graphs(); ++g)  // each by itself: bounds count the roundings of a graph
+        result.loss += loss_of(p, labels, p.node_offset[g], p.node_offset[g + 1]);
+    result.loss /= n;
     return result;
 }
 

@@ -128,6 +128,12 @@ def _training_clouds(
         read_cloud(path, need_labels=True, invalid="drop", columns=columns_for(path, folder, columns))
         for path in files
     ]
+    for cloud in clouds:
+        if "label" in cloud.added and not any(one.fit(cloud) for one in corrected):
+            raise ValueError(
+                f"{cloud.name}: its labels are guesses of a model: correct them in its page and name the file with "
+                f"--corrections, or take the scan out of {folder}"
+            )
     for one in corrected:
         if not any(one.fit(cloud) for cloud in clouds):
             clouds += _beside(one)

@@ -66,7 +66,7 @@ class RayPool:
         self._parts = [ray.put(part) for part in parts]
         self._states: list[Any] = [None] * len(parts)
         self._log: list[Call] = []
-        self._interrupted = False
+        self._waiting: int | None = None
         self.actors: list[Any] = []
         self._of: dict[int, Any] = {}
         wanted = min(len(parts), int(ray.cluster_resources().get("CPU", 1)))
@@ -86,9 +86,9 @@ class RayPool:
 
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
-        if len(self._log) >= KEEP_AFTER:
-            self._keep()
         with self._patience():
+            if len(self._log) >= KEEP_AFTER:
+                self._keep()
             answers = self._everywhere(name, lambda _: arguments, self._shared(arguments))
             self._log.append((name, arguments))
         return self._in_order(answers)
@@ -101,9 +101,9 @@ class RayPool:
 
     def breathe(self) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
-        if self._interrupted:
-            self._interrupted = False
-            raise KeyboardInterrupt
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            signal.raise_signal(waiting)  # to whoever handles it
 
     def close(self) -> None:
         """End the actors."""
@@ -123,20 +123,27 @@ class RayPool:
 
     @contextmanager
     def _patience(self) -> Iterator[None]:
-        """Ctrl-C waits until :meth:`breathe`."""
+        """Ctrl-C and SIGTERM wait until :meth:`breathe`."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGINT, lambda *_: setattr(self, "_interrupted", True))
+
+        def wait(number: int, frame: object) -> None:
+            self._waiting = number
+
+        before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _everywhere(self, name: str, arguments: Callable[[int], tuple[Any, ...]], shared: Any) -> Asked:
         """Answers of all shards; of those whose actor is lost, after they were built again."""
         open_, found = set(range(len(self._parts))), Asked()
         while open_:
+            for lost in {self._of[shard] for shard in open_} - set(self.actors):
+                self._replace(lost)  # which was cut off before
             sent = {}
             for actor in self.actors:
                 own = sorted(shard for shard in open_ if self._of[shard] is actor)
@@ -172,15 +179,14 @@ class RayPool:
         """Sent in order, so before anything else that the actor is asked."""
         log = self._ray.put(self._log)
         for shard in shards:
-            self._of[shard] = actor
             actor.hold.remote(shard, self._parts[shard], self._states[shard], log)
+            self._of[shard] = actor
 
     def _replace(self, lost: Any) -> None:
         """A new actor takes the shards of one that was lost; where there is no place for one, those that are left."""
-        if lost not in self.actors:
-            return
-        self.actors.remove(lost)
-        self._ray.kill(lost)
+        if lost in self.actors:
+            self.actors.remove(lost)
+            self._ray.kill(lost)
         shards = [shard for shard, actor in self._of.items() if actor is lost]
         if self._has_places(1):
             self._place(shards, self._begin())

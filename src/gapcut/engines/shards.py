@@ -38,7 +38,7 @@ class Pool(Protocol):
         """What ``save`` gave, one a shard."""
 
     def breathe(self) -> None:
-        """Raises the KeyboardInterrupt that has waited, if any."""
+        """Lets the signal through that has waited, if any; Ctrl-C raises KeyboardInterrupt."""
 
 
 class ShardEngine(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -199,6 +200,8 @@ def _objective(
 def _verdict(
     claimed: Certificate, objective: float, upper: float, lower: float, best_upper: float
 ) -> tuple[Verdict, str]:
+    if not -math.inf <= claimed.lower < math.inf or not claimed.upper > -math.inf:
+        return "violated", f"{claimed.lower} to {claimed.upper} is no claim"
     if objective > _more(claimed.upper):
         return (
             "violated",

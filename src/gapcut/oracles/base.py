@@ -77,6 +77,9 @@ class OraclePlanes:
         return OracleTotal(self.planes.mean(axis=0), float(self.losses.mean()), bound)
 
 
+SUMMED_IN: Final = 16
+"""Parts of all nodes and edges whose sums make the plane of a point (cpp/src/learn/{relaxed,table}_dual.cpp)."""
+
 _ITERATES: Final = "z", "z_step", "arcs"
 """Of shards: rows by label, or by label pair, and columns by node, or by edge."""
 
@@ -84,6 +87,11 @@ _ITERATES: Final = "z", "z_step", "arcs"
 def tree_sum(answers: Sequence[FloatArray]) -> FloatArray:
     """The sum of what shards answered, in an order that depends on their number alone."""
     return _core.tree_sum(np.stack(answers))
+
+
+def _joined(parts: Sequence[AnyArray]) -> AnyArray:
+    """Columns of all, flat. A shard without any does not know how many rows there are."""
+    return np.concatenate([rows for rows in parts if rows.shape[1]] or parts[:1], axis=1).ravel()
 
 
 def _columns(flat: AnyArray, ends: AnyArray) -> list[AnyArray]:
@@ -148,8 +156,9 @@ class Relaxation(ABC):
     closer_within: float = 1.25
     """Gap, in targets, within which :meth:`total` is asked for a better upper end than :meth:`slack` proves."""
 
-    roundings: int = 0
-    """On the way from a point to one inside the relaxation, beyond those of its plane."""
+    roundings: int
+    """On the way from a point to its plane, beyond those of the planes of single graphs: the sums run over a sixteenth
+    of all nodes, or edges, whatever graphs they are of."""
 
     def __init__(
         self,
@@ -162,6 +171,7 @@ class Relaxation(ABC):
         """``pool``: the shards of the graphs and ``ends`` where they begin and end; by default one has all graphs."""
         core = problem.core
         self._core, self._threads = core, n_threads
+        self.roundings = int(max(core.node_offset[-1], core.edge_offset[-1])) // SUMMED_IN + 2 * SUMMED_IN
         self._pool, self._ends = pool, np.array(ends or (0, core.n_graphs))
         here = pool.here
         self.state = _core.PrimalDual(
@@ -188,7 +198,7 @@ class Relaxation(ABC):
     def save(self) -> dict[str, AnyArray]:
         """All iterates, as arrays that do not depend on shards."""
         parts = self._pool.call("save")
-        whole = {name: np.concatenate([part[name] for part in parts], axis=1).ravel() for name in _ITERATES}
+        whole = {name: _joined([part[name] for part in parts]) for name in _ITERATES}
         return {**self.state.snapshot(), **whole}
 
     def load(self, arrays: Mapping[str, AnyArray]) -> None:

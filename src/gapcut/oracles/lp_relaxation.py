@@ -72,7 +72,7 @@ class LpRelaxation(Relaxation):
         problem, but not for the relaxation, in which each has a table of its own."""
         planes = 8 * core.n_graphs * core.dim
         self.mixes = core.n_labels > 1 and core.n_graphs >= FEWEST_GRAPHS and planes <= MOST_PLANES
-        self.roundings = 32 * problem.n_labels + 128
+        self.roundings += 32 * problem.n_labels + 128
         self._bounds = _core.MessageBounds(problem.core, n_threads, SWEEPS, 1e-6, 4, 1e-2)
 
     def weights(self) -> FloatArray:
