@@ -162,7 +162,13 @@ def test_other_formats_keep_every_column(tmp_path: Path, cloud: PointCloud, pair
     renamed = dict(before.columns)
     if pair[1] in (".las", ".laz"):  # a name that is too long, or of a dimension that the values do not fit
         gone = {name for name in renamed if name not in after.columns}
-        assert gone <= {"a" * 40, "user_data", "Höhe", "label", "intensity"}  # the last where it is 0 throughout
+        assert gone <= {
+            "a" * 40,
+            "user_data",
+            "Höhe",
+            "label",
+            "intensity",
+        }  # the last where it is 0 throughout
         assert all(
             name == "label"
             or any(k.startswith((name[:32], f"other_{name}")) for k in after.columns)
