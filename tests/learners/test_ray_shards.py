@@ -88,7 +88,15 @@ def test_errors_of_shards_are_those_of_one_process(engine):
     assert type(caught.value).__name__ == "Interrupted"
 
 
-def test_ctrl_c_in_the_middle_of_an_iteration_waits_for_its_end(engine, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_an_iteration_waits_for_its_end(engine, tmp_path, number):
+    heard = []
+
+    def handler(*_):
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(number, handler)
     problem, limits = snake_problem(), Limits(gap=1e-5)
     learner = PrimalDual(engine=engine, checkpoint=tmp_path / "run", checkpoint_seconds=1e9)
 
@@ -98,12 +106,16 @@ def test_ctrl_c_in_the_middle_of_an_iteration_waits_for_its_end(engine, tmp_path
 
             def pressed(*arguments):
                 engine.pool._everywhere = ask
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(number)
                 return ask(*arguments)
 
             engine.pool._everywhere = pressed
 
-    stopped = learner.run(problem, CutOracle(problem), limits, interrupt)
+    try:
+        stopped = learner.run(problem, CutOracle(problem), limits, interrupt)
+    finally:
+        signal.signal(number, before)
+    assert heard == [number]
     assert "stopped by the user" in stopped.message
     whole = PrimalDual().run(problem, CutOracle(problem), limits)
     assert len(stopped.history) < len(whole.history)
@@ -139,7 +151,7 @@ def test_the_command(cluster, run, tmp_path):
     assert models[0].certificate_ == models[1].certificate_
 
 
-def test_a_node_that_is_lost_and_a_cluster_that_is():
+def test_a_node_that_is_lost_and_a_cluster_that_is(tmp_path):
     problem = snake_problem()
     with two_nodes() as cluster:
         third = started(lambda: cluster.add_node(**NODE))
@@ -166,8 +178,10 @@ def test_a_node_that_is_lost_and_a_cluster_that_is():
                         engine._cluster.ray.kill(actor)
                     time.sleep(0.1)
 
-            ended = PrimalDual(engine=engine).run(problem, CutOracle(problem), Limits(gap=0.0), end_all)
-            assert "no node is left" in ended.message
-            assert ended.certificate.lower > 0.0
+            for checkpoint in (None, tmp_path / "run"):
+                learner = PrimalDual(engine=engine, checkpoint=checkpoint, checkpoint_seconds=0.0)
+                ended = learner.run(problem, CutOracle(problem), Limits(gap=0.0), end_all)
+                assert "no node is left" in ended.message
+                assert ended.certificate.lower > 0.0
         finally:
             engine.close()
