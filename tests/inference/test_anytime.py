@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -107,11 +107,12 @@ def test_there_are_twenty_instances() -> None:
 
 
 @pytest.mark.parametrize("name", INSTANCES)
-def test_auto_is_no_worse_with_more_time_nor_than_its_parts(name: str) -> None:
-    """One step of limits, and the cheaper methods that take longest; see below for all. The large grid takes twice its
-    time where another test works beside it, so it is a smaller one here."""
+def test_what_was_told_holds_at_the_end_and_limits_are_kept(name: str) -> None:
+    """The cheaper methods that take longest. That none finds less than another does needs a processor of its own: see
+    below. The large grid takes twice its time where another test works beside it, so it is a smaller one here."""
     energy = large_grid(256, 8) if name == "grid 512 x 8" else INSTANCES[name]()
-    check_instance(energy, ("auto", "trws", "expansion", "trees"), (0.05, 0.1))
+    methods = [method for method in ("auto", "trws", "expansion", "trees") if takes(method, energy)]
+    check_bounds([watched(energy, method, limit) for method in methods for limit in (0.05, 0.1)])
 
 
 @pytest.mark.slow
@@ -147,8 +148,12 @@ def check_instance(energy: Energy, methods: tuple[str, ...], limits: tuple[float
                 method,
                 longer,
             )
-    least = min(solution.energy for solution in found.values())
-    assert max(solution.bound for solution in found.values()) <= least
+    check_bounds(found.values())
+
+
+def check_bounds(found: Collection[Solution[IntArray]]) -> None:
+    """No bound of any run is above any labeling."""
+    assert max(solution.bound for solution in found) <= min(solution.energy for solution in found)
 
 
 def watched(energy: Energy, method: str, limit: float) -> Solution[IntArray]:
