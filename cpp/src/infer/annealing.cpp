@@ -77,7 +77,7 @@ void Annealing::sweep(double temperature, double penalty, Random& random) {
             continue;
         flip(i, k);
     }
-    read_ += size;
+    read_ += std::max(size, 1);
     if (now_.forbidden == 0 && now_.cost < best_ - kLeastFall * kernel_.scale())
         best_ = now_.cost, best_labels_ = labels_;
 }
