@@ -1,8 +1,9 @@
 #include "kernel.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
+
+#include "finite_entries.hpp"
 
 namespace gapcut::infer {
 namespace {
@@ -12,10 +13,9 @@ constexpr std::int64_t kSmallTable = 64;       // entries that a new pair may ha
 constexpr std::int64_t kMostCombinations = 4096;  // of the labels of a node and of its two neighbours
 
 double finite_range(std::span<const double> entries) {
-    double least = kInfinity, most = -kInfinity;
-    for (const double x : entries)
-        if (x < kInfinity) least = std::min(least, x), most = std::max(most, x);
-    return least < most ? std::min(most - least, 2.0 * std::max(std::abs(least), std::abs(most))) : 0.0;
+    FiniteEntries finite;
+    for (const double x : entries) finite.add(x);
+    return finite.range();
 }
 
 Toll toll(double x) { return x < kInfinity ? Toll{x, 0} : Toll{0.0, 1}; }

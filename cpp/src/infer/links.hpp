@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <span>
 #include <vector>
 
+#include "finite_entries.hpp"
 #include "gapcut/infer/reduce.hpp"
 
 namespace gapcut::infer {
@@ -38,9 +38,9 @@ class Links {
         }
         double of_nodes = 0.0;
         for (const std::int32_t u : reduced.core()) {
-            const Finite own = finite(u);
-            total += own.magnitude;
-            of_nodes += own.range / static_cast<double>(reduced.core().size());
+            const FiniteEntries own = finite(u);
+            total += own.magnitude();
+            of_nodes += own.range() / static_cast<double>(reduced.core().size());
         }
         if (forbids_) scale_ += of_nodes;
         if (forbids_ && !(scale_ > 0.0)) scale_ = 1.0;
@@ -69,10 +69,8 @@ class Links {
     }
 
     double entries() const { return entries_; }  // of all tables
-    double scale() const {
-        return scale_;
-    }  // mean range of the finite entries of a table; with that of unaries
-       // where something is forbidden
+    // Mean range of the finite entries of a table; where something is forbidden with that of unaries, and never 0.
+    double scale() const { return scale_; }
 
     bool forbids() const { return forbids_; }
 
@@ -82,39 +80,26 @@ class Links {
     void harden() { penalty_ = most_; }
 
   private:
-    struct Finite {
-        double magnitude = 0.0, range = 0.0;
-    };
-
     double allowed(double x) const { return x < kInfinity ? x : penalty_; }
 
-    Finite finite(double least, double most) const {
-        if (least > most) return {};
-        const double magnitude = std::max(std::abs(least), std::abs(most));
-        return {magnitude, std::min(most - least, 2.0 * magnitude)};
-    }
-
-    Finite finite(std::int32_t u) const {
-        double least = kInfinity, most = -kInfinity;
-        for (std::int32_t k = 0; k < n_labels(u); ++k)
-            if (const double x = reduced_.unary_of(u)[k]; x < kInfinity)
-                least = std::min(least, x), most = std::max(most, x);
-        return finite(least, most);
+    FiniteEntries finite(std::int32_t u) const {
+        FiniteEntries out;
+        for (std::int32_t k = 0; k < n_labels(u); ++k) out.add(reduced_.unary_of(u)[k]);
+        return out;
     }
 
     // Takes a table into account; its largest magnitude.
     double measure(const Pair& p) {
-        double least = kInfinity, most = -kInfinity;
+        FiniteEntries table;
         for (std::int32_t k = 0; k < n_labels(p.low); ++k)
             for (std::int32_t l = 0; l < n_labels(p.high); ++l) {
                 const double x = p.at(true, k, l);
                 forbids_ |= x == kInfinity;
-                if (x < kInfinity) least = std::min(least, x), most = std::max(most, x);
+                table.add(x);
             }
         entries_ += static_cast<double>(n_labels(p.low)) * n_labels(p.high);
-        const Finite table = finite(least, most);
-        scale_ += table.range / static_cast<double>(reduced_.pairs().size());
-        return table.magnitude;
+        scale_ += table.range() / static_cast<double>(reduced_.pairs().size());
+        return table.magnitude();
     }
 
     const Reduction& reduced_;
