@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gapcut.cli.exits import DONE
-from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, no_graphs, read_graphs
+from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, not_empty, read_graphs
 from gapcut.cli.outputs import GRAPHS, Force, check_outputs, write_result
 from gapcut.cli.progress import working
 from gapcut.cli.show import emit
@@ -104,23 +103,14 @@ def convert(
             raise ValueError(f"{out} is read by this command: name another folder to write")
         check_outputs({}, [data], force, folder=out)
         with working(f"writing {out} ..."):
-            sets = _sets(data, select, unpack_limit)
+            # An empty set is refused before the writer makes anything count.
+            sets = not_empty(each_set(data, select, unpack_limit), data, select)
             written = save_in_parts(sets, out, append, int(part_size * 2**20))
         counts = [*(written.total(what) for what in ("graphs", "nodes", "edges")), written.n_parts]
     keys = ("graphs", "nodes", "edges", "parts")
     document: dict[str, Any] = {"path": str(out), **dict(zip(keys, counts, strict=True))}
     emit(document, as_json, lambda console: _show(console, {"files": [document]}))
     return DONE
-
-
-def _sets(data: Path, select: str | None, unpack_limit: int | None) -> Iterator[GraphSet]:
-    """As :func:`each_set`; no graphs at all are refused, before the writer makes anything count."""
-    found = False
-    for graphs in each_set(data, select, unpack_limit):
-        found = found or len(graphs) > 0
-        yield graphs
-    if not found:
-        raise no_graphs(data, select)
 
 
 def _fetched(name: str) -> dict[str, GraphSet]:

@@ -5,7 +5,7 @@ Options of one command are its parameters, and ``:param name:`` in its docstring
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -158,11 +158,16 @@ def graph_sets(data: Path, select: str | None, unpack_limit: int | None) -> Iter
     if not is_parts(data):
         yield read_graphs(data, select, unpack_limit)
         return
+    parts = GraphFolder(data, select=select, unpack_limit=unpack_limit).parts()
+    yield from (part for part in not_empty(parts, data, select) if len(part))
+
+
+def not_empty(sets: Iterable[GraphSet], data: Path, select: str | None) -> Iterator[GraphSet]:
+    """The sets as they are; no graph in any of them is refused."""
     found = False
-    for part in GraphFolder(data, select=select, unpack_limit=unpack_limit).parts():
-        if len(part):
-            found = True
-            yield part
+    for graphs in sets:
+        found = found or len(graphs) > 0
+        yield graphs
     if not found:
         raise no_graphs(data, select)
 

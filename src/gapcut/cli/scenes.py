@@ -119,7 +119,7 @@ def _training_clouds(
     """The labelled scans of a folder, and those that corrections speak of, in the classes of a file, if one is named;
     and the files left out."""
     from gapcut.scenes.clouds import ClassMap, read_cloud
-    from gapcut.scenes.labelling import apply_corrections, read_corrections
+    from gapcut.scenes.labelling import apply_corrections, key_of, read_corrections
 
     class_map = None if classes is None else ClassMap.read(classes)
     corrected = read_corrections(corrections)
@@ -128,14 +128,16 @@ def _training_clouds(
         read_cloud(path, need_labels=True, invalid="drop", columns=columns_for(path, folder, columns))
         for path in files
     ]
-    for cloud in clouds:
-        if "label" in cloud.added and not any(one.fit(cloud) for one in corrected):
+    keys = [key_of(cloud) if corrected else None for cloud in clouds]
+    spoken_of = {one.key for one in corrected}
+    for cloud, key in zip(clouds, keys, strict=True):
+        if "label" in cloud.added and key not in spoken_of:
             raise ValueError(
                 f"{cloud.name}: its labels are guesses of a model: correct them in its page and name the file with "
                 f"--corrections, or take the scan out of {folder}"
             )
     for one in corrected:
-        if not any(one.fit(cloud) for cloud in clouds):
+        if one.key not in keys:
             clouds += _beside(one)
     clouds = apply_corrections(clouds, corrected)
     return clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds], skipped

@@ -72,10 +72,8 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) 
 
 def peak_memory_mb() -> float:
     """Largest resident memory of this process so far, in MiB; NaN where the system does not tell."""
-    status = Path(
-        "/proc/self/status"
-    )  # Linux: of the program; what getrusage says is also of the one that started it
-    if status.is_file():
+    status = Path("/proc/self/status")
+    if status.is_file():  # Linux: of the program; what getrusage says is also of the one that started it
         for line in status.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 2**10

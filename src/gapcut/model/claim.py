@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 from gapcut import _core
 from gapcut.certificates import Callback, Certificate, Record, primal_bound
 from gapcut.data import Graph
+from gapcut.engines import Deadline
 from gapcut.learners import Limits
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.settings import Settings
@@ -102,18 +102,16 @@ def check_claim(
     A lower bound cannot be read off the weights: it is proven again from nothing, by a run like the one that made the
     model, which stops as soon as it reaches the claimed value or finds a model that is better than it.
     """
-    start = time.monotonic()
+    clock = Deadline(time_limit)
     claimed = model.certificate
     posed = pose(model, settings, graphs)
     if posed is None:
-        seconds = time.monotonic() - start
-        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, seconds)
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, clock.seconds)
     data, problem, settings, same_data = posed.data, posed.problem, posed.settings, posed.same_data
     weights = posed.weights
     if posed.outside:
         verdict, reason = _fair("violated", posed.outside, same_data)
-        seconds = time.monotonic() - start
-        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, same_data, verdict, reason, seconds)
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, same_data, verdict, reason, clock.seconds)
     oracle = make_oracle(data, problem, settings)
     upper, objective = _objective(problem, weights, oracle, claimed.upper)
     lower, best_upper = -np.inf, upper
@@ -129,25 +127,20 @@ def check_claim(
         asked = callback is not None and bool(callback(record))
         return asked or decided()
 
-    def left() -> float | None:
-        return None if time_limit is None else max(0.0, time_limit - (time.monotonic() - start))
-
-    runs = _runs(problem, oracle, settings, left, watch) if upper >= _less(claimed.lower) else ()
+    runs = _runs(problem, oracle, settings, clock, watch) if upper >= _less(claimed.lower) else ()
     for found in runs:
         lower, best_upper = max(lower, found.lower), min(best_upper, found.upper)
         if asked or decided():
             break
     verdict, reason = _fair(*_verdict(claimed, objective, upper, lower, best_upper), same_data)
-    return ClaimCheck(
-        claimed, upper, float(lower), best_upper, same_data, verdict, reason, time.monotonic() - start
-    )
+    return ClaimCheck(claimed, upper, float(lower), best_upper, same_data, verdict, reason, clock.seconds)
 
 
 def _runs(
     problem: LearningProblem,
     oracle: Oracle,
     settings: Settings,
-    left: Callable[[], float | None],
+    clock: Deadline,
     watch: Callback,
 ) -> Iterator[Certificate]:
     """Training runs for the lower end. The first aims at the gap that the run of the model aimed at, and goes its way:
@@ -155,7 +148,7 @@ def _runs(
     followed by one with half the gap, from where it ended; without iterates to carry on, by one that aims at none."""
     learner, gap, carried = make_learner(settings), settings.gap, None
     while True:
-        result = learner.run(problem, oracle, Limits(gap=gap, time_limit=left()), watch, carried)
+        result = learner.run(problem, oracle, Limits(gap=gap, time_limit=clock.left), watch, carried)
         yield result.certificate
         if result.certificate.status != "certified" or gap == 0.0:
             return

@@ -170,7 +170,7 @@ class Relaxation(ABC):
     ) -> None:
         """``pool``: the shards of the graphs and ``ends`` where they begin and end; by default one has all graphs."""
         core = problem.core
-        self._core, self._threads = core, n_threads
+        self._problem, self._core, self._threads = problem, core, n_threads
         self.roundings = int(max(core.node_offset[-1], core.edge_offset[-1])) // SUMMED_IN + 2 * SUMMED_IN
         self._pool, self._ends = pool, np.array(ends or (0, core.n_graphs))
         here = pool.here

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.engines.shards import Pool, ShardEngine, ThreadShards
+from gapcut.engines.shards import ShardEngine, ThreadShards
 from gapcut.oracles.base import (
     NativeOracle,
     OracleTotal,
@@ -93,17 +93,6 @@ class CutRelaxation(Relaxation):
     """
 
     repairs = True
-
-    def __init__(
-        self,
-        problem: LearningProblem,
-        settings: _core.PrimalDualSettings,
-        n_threads: int,
-        pool: Pool,
-        ends: Sequence[int],
-    ) -> None:
-        super().__init__(problem, settings, n_threads, pool, ends)
-        self._problem = problem
 
     def slack(
         self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None

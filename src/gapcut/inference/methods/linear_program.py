@@ -106,9 +106,8 @@ def _relaxation(energy: Energy, clock: Deadline) -> tuple[Known, bool]:
     terms = shifted(energy, np.inf)
     if terms is None:
         return known.better(energy, None, np.inf), False
-    known, _ = polished(
-        energy, known, known.labels, clock
-    )  # before the solver, which may take all of the time
+    # Before the solver, which may take all of the time.
+    known, _ = polished(energy, known, known.labels, clock)
     answer, scale = _run(energy, terms, clock, False)
     if answer is None or answer["status"] == "stopped":
         return known, True

@@ -1,6 +1,6 @@
 """Scans to labelled scans: segments, features, contacts, forest, certified learner, in one model file."""
 
-from gapcut.scenes.labelling.corrections import Corrections, apply_corrections, read_corrections
+from gapcut.scenes.labelling.corrections import Corrections, apply_corrections, key_of, read_corrections
 from gapcut.scenes.labelling.model import LabelledScan, SceneModel
 from gapcut.scenes.labelling.scene import SegmentedScan, segment_scan
 from gapcut.scenes.labelling.settings import SceneSettings, TrainingOptions
@@ -15,6 +15,7 @@ __all__ = [
     "TrainedScenes",
     "TrainingOptions",
     "apply_corrections",
+    "key_of",
     "read_corrections",
     "segment_scan",
     "train_scenes",

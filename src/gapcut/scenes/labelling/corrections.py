@@ -19,6 +19,11 @@ from gapcut.typing import IntArray
 KIND, FORMAT = "corrections", 1
 
 
+def key_of(cloud: PointCloud) -> str | None:
+    """:func:`segments_key`; None without segments."""
+    return None if cloud.segments is None else segments_key(cloud.segments)
+
+
 def segments_key(segments: IntArray) -> str:
     """What tells one segmentation of points (N,) from any other: the digest of the numbers, in order."""
     return hashlib.sha256(np.ascontiguousarray(segments, dtype="<i8").tobytes()).hexdigest()
@@ -46,7 +51,7 @@ class Corrections:
 
     def fit(self, cloud: PointCloud) -> bool:
         """Whether this speaks of that scan's segments."""
-        return cloud.segments is not None and segments_key(cloud.segments) == self.key
+        return key_of(cloud) == self.key
 
     def of(self, cloud: PointCloud) -> PointCloud:
         """A scan that was labelled, with labels to learn from: what was true before the labelling, and the classes that
@@ -119,7 +124,8 @@ def apply_corrections(clouds: Sequence[PointCloud], given: Sequence[Corrections]
 
     Raises CloudFileError where a scan that is spoken of is not among them, or has other segments.
     """
-    about = [next((one for one in given if one.fit(cloud)), None) for cloud in clouds]
+    by_key = {one.key: one for one in given}
+    about = [by_key.get(key_of(cloud) or "") if given else None for cloud in clouds]
     for missing in (said for said in given if said not in about):
         named = [cloud for cloud in clouds if cloud.name == missing.scan]
         if named:
