@@ -4,8 +4,6 @@
 namespace gapcut::GAPCUT_TARGET {
 namespace {
 
-constexpr std::int64_t kStride = kGridRows;
-
 // The messages of all lanes at one step of a band.
 struct Step {
     const GridPlan& plan;
@@ -21,18 +19,18 @@ GAPCUT_INLINE void pass(const GridPlan& p, bool forward, float* sent, V w, V lea
     const std::int64_t n = p.grid.labels;
     const V top = w * V::fill(static_cast<float>(p.top));
     if constexpr (kKind == GridTable::potts) {
-        for (std::int64_t k = 0; k < n; ++k) min(V::load(sent + k * kStride) - least, top).store(out + k * kStride);
+        for (std::int64_t k = 0; k < n; ++k) min(V::load(sent + k * kGridRows) - least, top).store(out + k * kGridRows);
     } else if constexpr (kKind == GridTable::linear) {
         const V step = w * V::fill(static_cast<float>(p.step));
         V x = V::load(sent) - least;
         x.store(sent);
         for (std::int64_t k = 1; k < n; ++k) {
-            x = min(V::load(sent + k * kStride) - least, x + step);
-            x.store(sent + k * kStride);
+            x = min(V::load(sent + k * kGridRows) - least, x + step);
+            x.store(sent + k * kGridRows);
         }
         for (std::int64_t k = n - 1; k >= 0; --k) {
-            x = min(V::load(sent + k * kStride), x + step);
-            min(x, top).store(out + k * kStride);
+            x = min(V::load(sent + k * kGridRows), x + step);
+            min(x, top).store(out + k * kGridRows);
         }
     } else {
         const float* table = p.by_receiver[forward];
@@ -40,11 +38,11 @@ GAPCUT_INLINE void pass(const GridPlan& p, bool forward, float* sent, V w, V lea
         for (std::int64_t l = 0; l < n; ++l, table += n) {
             V best = multiply_add(w, V::fill(table[0]), V::load(sent));
             for (std::int64_t k = 1; k < n; ++k)
-                best = min(multiply_add(w, V::fill(table[k]), V::load(sent + k * kStride)), best);
-            best.store(out + l * kStride);
+                best = min(multiply_add(w, V::fill(table[k]), V::load(sent + k * kGridRows)), best);
+            best.store(out + l * kGridRows);
             lowest = l == 0 ? best : min(best, lowest);
         }
-        for (std::int64_t l = 0; l < n; ++l) (V::load(out + l * kStride) - lowest).store(out + l * kStride);
+        for (std::int64_t l = 0; l < n; ++l) (V::load(out + l * kGridRows) - lowest).store(out + l * kGridRows);
     }
 }
 
@@ -55,8 +53,8 @@ GAPCUT_INLINE void send(const GridPlan& p, bool forward, const float* own, V low
     const V half = V::fill(0.5F);
     V least = V::fill(0.0F);
     for (std::int64_t k = 0; k < p.grid.labels; ++k) {
-        const V s = half * (V::load(own + k * kStride) - lowest) - V::load(in + k * kStride);
-        s.store(sent + k * kStride);
+        const V s = half * (V::load(own + k * kGridRows) - lowest) - V::load(in + k * kGridRows);
+        s.store(sent + k * kGridRows);
         least = k == 0 ? s : min(s, least);
     }
     pass<kKind>(p, forward, sent, w, least, out);
@@ -69,11 +67,11 @@ GAPCUT_INLINE void half_step(const Step& at, bool forward, float* right, float* 
         float *own = p.scratch + j, *sent = p.scratch + p.labels16() + j;
         Floats lowest = Floats::fill(0.0F);
         for (std::int64_t k = 0; k < p.grid.labels; ++k) {
-            const std::int64_t i = k * kStride + j;
+            const std::int64_t i = k * kGridRows + j;
             const Floats later = Floats::load(at.own_right + i) + Floats::load(at.own_down + i);
             const Floats earlier = Floats::load(at.from_left + i) + Floats::load(at.from_above + i);
-            const Floats h = Floats::load(own + k * kStride) + (later + earlier);
-            h.store(own + k * kStride);
+            const Floats h = Floats::load(own + k * kGridRows) + (later + earlier);
+            h.store(own + k * kGridRows);
             lowest = k == 0 ? h : min(h, lowest);
         }
         send<kKind>(p, forward, own, lowest, right + j, Floats::load(weights.right + j), sent, right + j);
@@ -86,8 +84,8 @@ GAPCUT_INLINE void foresee(const GridPlan& p, std::int64_t band, std::int64_t t)
     if (t < 0 || t >= p.steps) return;
     const float *right = p.right_at(band, t), *down = p.down_at(band, t);
     for (std::int64_t k = 0; k < p.grid.labels; ++k) {
-        prefetch_line(right + k * kStride);
-        prefetch_line(down + k * kStride);
+        prefetch_line(right + k * kGridRows);
+        prefetch_line(down + k * kGridRows);
     }
     const Active lanes(p.grid, band * kGridRows, t);
     const double* unary = p.grid.unary_of(band * kGridRows * p.grid.width + t);
@@ -95,17 +93,17 @@ GAPCUT_INLINE void foresee(const GridPlan& p, std::int64_t band, std::int64_t t)
         for (std::int64_t k = 0; k < p.grid.labels; k += 8)
             prefetch_line(unary + j * (p.grid.width - 1) * p.grid.labels + k);
 }
-constexpr std::int64_t kAhead = 2;  // steps
+constexpr std::int64_t kStepsAhead = 2;  // steps
 
 template <GridTable kKind>
 void forward_band(const GridPlan& p, std::int64_t band) {
     const std::int64_t row = band * kGridRows;
     Weights<float> weights;
     for (std::int64_t t = 0; t < p.steps; ++t) {
-        foresee(p, band, t + kAhead);
+        foresee(p, band, t + kStepsAhead);
         lay_last(p, band, t);
         lay_first(p, band, t);
-        gather_unary<kStride>(p.grid, row, t, p.scratch);
+        gather_unary<kGridRows>(p.grid, row, t, p.scratch);
         weights.set(p.grid, row, t, row, t);
         float *right = p.right_at(band, t), *down = p.down_at(band, t);
         half_step<kKind>({p, right, down, p.right_at(band, t - 1), p.down_at(band, t - 1) - 1}, true, right, down,
@@ -119,10 +117,10 @@ void backward_band(const GridPlan& p, std::int64_t band) {
     const std::int64_t row = band * kGridRows;
     Weights<float> weights;
     for (std::int64_t t = p.steps - 1; t >= 0; --t) {
-        foresee(p, band, t - 1 - kAhead);
+        foresee(p, band, t - 1 - kStepsAhead);
         lay_last(p, band, t);
         lay_first(p, band, t);
-        gather_unary<kStride>(p.grid, row, t, p.scratch);
+        gather_unary<kGridRows>(p.grid, row, t, p.scratch);
         weights.set(p.grid, row, t - 1, row - 1, t);
         float *left = p.right_at(band, t - 1), *above = p.down_at(band, t - 1) - 1;
         half_step<kKind>({p, p.right_at(band, t), p.down_at(band, t), left, above}, false, left, above, weights);

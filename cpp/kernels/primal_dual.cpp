@@ -12,13 +12,13 @@ GAPCUT_INLINE V positive(V x) {
     return max(x, V::fill(0.0F));
 }
 constexpr std::int64_t kFloatsALine = 16;
-constexpr std::int64_t kAhead = 16;  // edges between prefetching a row and reading it
+constexpr std::int64_t kEdgesAhead = 16;  // edges between prefetching a row and reading it
 
 template <class T>
 GAPCUT_INLINE void prefetch_rows(std::int64_t i, std::int64_t n, const std::int32_t* at, std::int64_t first,
                                  const T* rows, std::int64_t width) {
     constexpr std::int64_t kLine = 64 / sizeof(T);
-    for (auto j = i + kAhead; j < i + kAhead + 4 && j < n; ++j)
+    for (auto j = i + kEdgesAhead; j < i + kEdgesAhead + 4 && j < n; ++j)
         for (std::int64_t k = 0; k < width; k += kLine) prefetch_line(rows + (at[j] - first) * width + k);
 }
 

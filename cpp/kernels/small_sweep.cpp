@@ -11,7 +11,7 @@ using infer::Packed;
 using infer::SmallPacked;
 using infer::Sweep;
 
-constexpr std::int64_t kGroupsAhead = 4;  // between prefetching what a group writes to and writing it
+constexpr std::int64_t kWritesAhead = 4;  // between prefetching what a group writes to and writing it
 
 // sum += the entries of `count` slots, one every `step`. Quad beyond K hold what comes next in memory.
 template <int K>
@@ -140,9 +140,9 @@ GAPCUT_INLINE void forward_nodes(SmallPacked& small, const Packed& p, Sweep& s, 
 
         Quad sum = Quad::fill(0.0), absolute = Quad::fill(0.0);
         for (std::int64_t g = small.edges.later_at[i]; g < small.edges.later_at[i + 1]; ++g, later += kLanes * K) {
-            if (g + kGroupsAhead < end)
+            if (g + kWritesAhead < end)
                 GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                    prefetch(far + std::int64_t{small.edges.later_to[(g + kGroupsAhead) * kLanes + e]} * 2 * K, 2 * K);
+                    prefetch(far + std::int64_t{small.edges.later_to[(g + kWritesAhead) * kLanes + e]} * 2 * K, 2 * K);
             const double* tables = small.edges.later_tables.data() + g * kLanes * K * K;
             Quad got[K], sent[2 * K];
             read_slots<K>(later, K, got);
@@ -179,10 +179,10 @@ GAPCUT_INLINE void backward_nodes(SmallPacked& small, const Packed& p, Sweep& s,
         for (std::int64_t g = small.edges.earlier_at[i]; g < small.edges.earlier_at[i + 1];
              ++g, earlier += kLanes * 2 * K) {
             const double* tables = small.edges.earlier_tables.data() + g * kLanes * K * K;
-            if (g >= kGroupsAhead) {
+            if (g >= kWritesAhead) {
                 GAPCUT_UNROLL for (int e = 0; e < 4; ++e)
-                    prefetch(far + std::int64_t{small.edges.earlier_to[(g - kGroupsAhead) * kLanes + e]} * K, K);
-                prefetch(tables - kGroupsAhead * kLanes * K * K, kLanes * K * K);
+                    prefetch(far + std::int64_t{small.edges.earlier_to[(g - kWritesAhead) * kLanes + e]} * K, K);
+                prefetch(tables - kWritesAhead * kLanes * K * K, kLanes * K * K);
             }
             Quad got[K], sent[K];
             read_slots<K>(earlier, 2 * K, got);
