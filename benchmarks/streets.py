@@ -14,6 +14,9 @@ come from inner folds over whole streets of those. Rows:
 Point-wise rows work on one point a voxel, like ours, and every point has the label of the nearest kept one. All forests
 are grown on as many rows (``--rows``), drawn by the same rule. Lengths (the voxel) come from the points of all scans,
 no labels. Confidence of a forest is its largest share.
+
+``--survey airborne``: tiles from the air (surveys.py) in the place of streets, and what a model of all streets says of
+them, which has seen nothing from above.
 """
 
 from __future__ import annotations
@@ -28,25 +31,24 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
+from surveys import SURVEYS, Survey, as_street
 
 from gapcut.classifiers import TreeForest
 from gapcut.engines import describe_machine
 from gapcut.metrics import score_labels
 from gapcut.scenes.clouds import PointCloud
-from gapcut.scenes.datasets import OAKLAND_CLASSES, load_oakland
+from gapcut.scenes.datasets import load_oakland
 from gapcut.scenes.groups import thin
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions, segment_scan, train_scenes
 from gapcut.scenes.labelling.forest import drawing_chances, of_segments
+from gapcut.scenes.labelling.scene import channel_values
 from gapcut.scenes.labelling.surroundings import columns, ground_heights, point_features
-from gapcut.scenes.labelling.training import label_codes, learn_scenes
+from gapcut.scenes.labelling.training import cut_scan, label_codes, learn_scenes
 
 try:
     import jakteristics
 except ImportError:
     jakteristics = None
-
-LOOKED_AT = ("part2_ac", "part2_ae", "part2_ah", "part2_aj", "part2_al", "part3_aj")
-"""Streets on which the recipe was made, each held out from the other five; the others are fresh."""
 
 RADII = (0.4, 0.8, 1.6, 3.2)
 EIGEN = (
@@ -58,10 +60,11 @@ BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.99), (0.99, 1.01))
 
 @dataclass(eq=False)
 class Street:
-    """A scan; ``keeper`` (N,) which kept point each point takes its label from; features (M, F) of all kept points by
-    rival; ``known`` (N,) points with a label."""
+    """A scan; ``pieces``: the same cut for inner folds; ``keeper`` (N,) which kept point each point takes its label
+    from; features (M, F) of all kept points by rival; ``known`` (N,) points with a label."""
 
     scan: SegmentedScan
+    pieces: list[SegmentedScan]
     keeper: np.ndarray
     features: dict[str, np.ndarray]
 
@@ -91,6 +94,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--shared", type=Path, default=Path(os.environ.get("GAPCUT_SHARED", "../shared")))
+    parser.add_argument("--survey", choices=SURVEYS, default="streets")
     parser.add_argument("--leave", type=int, default=1, help="neighbouring scans left out together")
     parser.add_argument("--folds", type=int, help="only so many of the outer folds")
     parser.add_argument("--rows", type=int, default=30_000)
@@ -106,7 +110,8 @@ def main() -> None:
         train, _ = load_oakland(given.shared / "data" / "oakland")
         train_scenes(train, options=TrainingOptions(n_jobs=given.jobs), say=say).model.save(given.model)
         return
-    streets, settings = read_streets(given.shared / "data" / "oakland", given.cache, given.jobs, say)
+    survey = SURVEYS[given.survey](given.shared / "data")
+    streets, settings = read_streets(survey, given.cache, given.jobs, say)
     if given.describe:
         return
     options = TrainingOptions(rows=given.rows, folds=given.inner, n_jobs=given.jobs)
@@ -116,14 +121,18 @@ def main() -> None:
     for start in range(0, len(streets), given.leave)[: given.folds]:
         test = streets[start : start + given.leave]
         train = [s for s in streets if s not in test]
-        notes += ours(train, test, settings, options, rows)
+        notes += ours(train, test, settings, survey, options, rows)
         for name in test[0].features:
-            point_wise(name, train, test, options, rows)
+            point_wise(name, train, test, len(survey.names), options, rows)
         tested += test
-        say(f"{len(tested)} streets\n{table(rows, tested)}")
-    print(table(rows, tested))
+        say(f"{len(tested)} of {len(streets)}\n{table(rows, tested, survey)}")
+    print(table(rows, tested, survey))
     print(reliability(rows, tested))
-    print(by_street(rows, tested, notes))
+    print(by_street(rows, tested, notes, survey.what))
+    if given.survey == "airborne":
+        known = SURVEYS["streets"](given.shared / "data")
+        seen, size = read_streets(known, given.cache, given.jobs, say)
+        print(elsewhere(known, seen, size, survey, options))
 
 
 class Clock:
@@ -134,17 +143,16 @@ class Clock:
 
 
 def read_streets(
-    folder: Path, cache: Path | None, jobs: int, say: Clock
+    survey: Survey, cache: Path | None, jobs: int, say: Clock
 ) -> tuple[list[Street], SceneSettings]:
-    """All streets described, from the folder ``cache`` where they are there (by this program: pickles)."""
-    clouds = [cloud for part in load_oakland(folder) for cloud in part]
-    settings, streets = SceneSettings().for_scans([c.local for c in clouds]), []
-    for cloud in clouds:
+    """All scans described, from the folder ``cache`` where they are there (by this program: pickles)."""
+    settings, streets = SceneSettings().for_scans([c.local for c in survey.clouds]), []
+    for cloud in survey.clouds:
         path = None if cache is None else cache / f"{cloud.name}.pickle"
         if path is not None and path.is_file():
             streets.append(pickle.loads(path.read_bytes()))
             continue
-        streets.append(describe(cloud, settings, jobs))
+        streets.append(describe(cloud, settings, survey, jobs))
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(pickle.dumps(streets[-1]))
@@ -152,20 +160,24 @@ def read_streets(
     return streets, settings
 
 
-def describe(cloud: PointCloud, settings: SceneSettings, jobs: int) -> Street:
+def describe(cloud: PointCloud, settings: SceneSettings, survey: Survey, jobs: int) -> Street:
     """Segments and features of a scan."""
-    scan = segment_scan(cloud, settings, (), label_codes(cloud, range(len(OAKLAND_CLASSES))), jobs)
+    labels = range(len(survey.names))
+    scan = segment_scan(cloud, settings, survey.channels, label_codes(cloud, labels), jobs)
+    slabs = cut_scan(cloud, survey.cuts) if survey.cuts > 1 else []
+    pieces = [
+        segment_scan(slab, settings, survey.channels, label_codes(slab, labels), jobs) for slab in slabs
+    ] or [scan]
     height = ground_heights(scan.xyz, settings.lengths["ground_cell"], settings.lengths["ground_window"])
-    everyone = np.arange(len(scan.xyz))
+    everyone, extra = np.arange(len(scan.xyz)), channel_values(cloud, survey.channels)[scan.kept]
     features = {
-        "point-wise forest": point_features(
-            scan.xyz, height, everyone, settings, np.zeros((len(everyone), 0)), n_threads=jobs
-        )
+        "point-wise forest": point_features(scan.xyz, height, everyone, settings, extra, n_threads=jobs)
     }
     if jakteristics is not None:
-        features["eigenvalue features"] = eigenvalue_features(scan.xyz, height, jobs)
+        shapes = eigenvalue_features(scan.xyz, height, jobs)
+        features["eigenvalue features"] = np.column_stack([shapes, extra.astype(np.float32)])
     keeper = thin(cloud.local, settings.lengths["voxel"], jobs).keeper
-    return Street(scan, keeper, features)
+    return Street(scan, pieces, keeper, features)
 
 
 def eigenvalue_features(xyz: np.ndarray, height: np.ndarray, jobs: int) -> np.ndarray:
@@ -189,12 +201,13 @@ def ours(
     train: list[Street],
     test: list[Street],
     settings: SceneSettings,
+    survey: Survey,
     options: TrainingOptions,
     rows: dict[str, Row],
 ) -> list[list[str]]:
     """Label the test streets; how strange each one is, whether that is told, and the C that was chosen."""
-    names = dict(enumerate(OAKLAND_CLASSES))
-    model = learn_scenes([s.scan for s in train], settings, (), names, options).model
+    pieces = [piece for s in train for piece in s.pieces]
+    model = learn_scenes(pieces, settings, survey.channels, dict(enumerate(survey.names)), options).model
     notes = []
     for street in test:
         scan, known = street.scan, street.known
@@ -211,10 +224,10 @@ def ours(
 
 
 def point_wise(
-    name: str, train: list[Street], test: list[Street], options: TrainingOptions, rows: dict[str, Row]
+    name: str, train: list[Street], test: list[Street], k: int, options: TrainingOptions, rows: dict[str, Row]
 ) -> None:
     """A random forest of as many trees, on as many points drawn by the same rule, without segments."""
-    k, rng = len(OAKLAND_CLASSES), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     codes = [s.scan.labels[s.scan.kept] for s in train]
     counts = np.bincount(np.concatenate([c[c >= 0] for c in codes]), minlength=k)
     chance = np.append(drawing_chances(counts, options.rows, options.balance), 0.0)
@@ -244,11 +257,11 @@ def calibration(sure: np.ndarray, right: np.ndarray) -> tuple[float, list[list[f
     return error, bins
 
 
-def table(rows: dict[str, Row], streets: list[Street]) -> str:
-    names = OAKLAND_CLASSES
-    head = ["labelled by", "accuracy: mean", "worst street", "macro F1", *names]
-    lines = [[*head, "calibration error: mean", "worst", "fresh streets: mean, macro F1"]]
-    fresh = [i for i, s in enumerate(streets) if s.scan.name.removeprefix("oakland_") not in LOOKED_AT]
+def table(rows: dict[str, Row], streets: list[Street], survey: Survey) -> str:
+    names, what = survey.names, survey.what
+    head = ["labelled by", "accuracy: mean", f"worst {what}", "macro F1", *names]
+    lines = [[*head, "calibration error: mean", "worst", f"fresh {what}s: mean, macro F1"]]
+    fresh = [i for i, s in enumerate(streets) if s.scan.name not in survey.looked_at]
     fresh = fresh or list(range(len(streets)))
     truth = [s.truth for s in streets]
     for name, row in rows.items():
@@ -284,12 +297,50 @@ def reliability(rows: dict[str, Row], streets: list[Street]) -> str:
     return markdown(lines)
 
 
-def by_street(rows: dict[str, Row], streets: list[Street], notes: list[list[str]]) -> str:
-    lines = [["street", "segments", *(f"{name} %" for name in rows), "strange (training)", "told", "C"]]
+def by_street(rows: dict[str, Row], streets: list[Street], notes: list[list[str]], what: str) -> str:
+    lines = [[what, "segments", *(f"{name} %" for name in rows), "strange (training)", "told", "C"]]
     for i, (street, note) in enumerate(zip(streets, notes, strict=True)):
         right = [f"{100 * (row.labels[i] == street.truth).mean():.1f}" for row in rows.values()]
         name = street.scan.name.removeprefix("oakland_").replace("_", " ")
         lines.append([name, f"{street.scan.n_segments:,}", *right, *note])
+    return markdown(lines)
+
+
+def elsewhere(
+    known: Survey, seen: list[Street], settings: SceneSettings, survey: Survey, options: TrainingOptions
+) -> str:
+    """What a model of all streets says of the scans of another survey. Labels without a counterpart there are wrong."""
+    model = learn_scenes([s.scan for s in seen], settings, (), dict(enumerate(known.names)), options).model
+    head = ["tile, by a model of streets", "labelled points", "gapcut right", "its own forest right"]
+    lines = [
+        [
+            *head,
+            *(f"{name} found" for name in survey.names),
+            "calibration error",
+            "strange (training)",
+            "told",
+        ]
+    ]
+    for cloud in survey.clouds:
+        scan = segment_scan(cloud, settings, (), None, options.n_jobs or 1)
+        truth = as_street(label_codes(cloud, range(len(survey.names))), survey.names)
+        is_known, found = truth >= 0, model.label_segments(scan)
+        truth, right = truth[is_known], (found.labels == truth)[is_known]
+        alone = of_segments(model.forest, scan).argmax(axis=1)[scan.point_segment][is_known]
+        error, _ = calibration(found.confidence[is_known].astype(np.float64), right)
+        recalls = [
+            right[truth == as_street(np.array([k]), survey.names)[0]] for k in range(len(survey.names))
+        ]
+        shares = [f"{100 * r.mean():.1f} % of {len(r):,}" if len(r) else "-" for r in recalls]
+        cells = [
+            f"{100 * right.mean():.2f} %",
+            f"{100 * (alone == truth).mean():.2f} %",
+            *shares,
+            f"{error:.3f}",
+        ]
+        told = "yes" if model.familiar.unlike(found.strange) else "no"
+        strange = f"{found.strange:.2f} ({model.familiar.usual:.2f})"
+        lines.append([cloud.name or "tile", f"{len(truth):,}", *cells, strange, told])
     return markdown(lines)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from built_bridges import built_bridge
 from gapcut.machine import Machine
-from gapcut.scenes.bridges import write_ifc
+from gapcut.scenes.bridges import make_bridge, write_ifc
 from gapcut.scenes.bridges.site import ready_to_scan
 from gapcut.scenes.clouds import read_cloud
 from gapcut.scenes.experiment import ExperimentSettings
@@ -74,11 +74,31 @@ def test_an_ifc_file_is_scanned_with_its_own_classes(coarse, tmp_path, run):
     assert "IfcPlate/SHEET=deck" in err
 
 
+def test_bridges_as_one_finds_them_are_scanned_where_they_are(coarse, tmp_path, run):
+    given = ["--n", 1, "--difficulty", "field", "--quick", "--format", "ply", "--jobs", 1, "--out", tmp_path]
+    code, out, _ = run("bridges", "scan", *given, "--json")
+    assert code == 0
+    (scan,) = json.loads(out)["scans"]
+    cloud, bridge = read_cloud(scan["file"]), make_bridge("girder", 0, difficulty="field")
+    assert len(cloud.xyz) == scan["points"]
+    low, high = bridge.terrain.bounds + np.array(bridge.origin)
+    assert (cloud.xyz[:, :2] > low[:2] - 1).all()
+    assert (cloud.xyz[:, :2] < high[:2] + 1).all()
+    assert {"surfacing", "vegetation"} <= set(cloud.label_names.values())
+    assert sum(scan["parts_unseen"].values()) > 0
+    for command, message in (("scan", "use one of plain, field"), ("make", "use one of plain, field")):
+        code, _, err = run("bridges", command, "--difficulty", "hard", "--out", tmp_path / "no")
+        assert (code, message in err) == (2, True)
+    code, _, err = run("bridges", "scan", "--ifc", "x.ifc", "--difficulty", "field", "--out", tmp_path / "no")
+    assert code == 2
+    assert "leave it out with --ifc" in err
+
+
 def test_a_bridge_without_ground_gets_some(tmp_path):
     bridge = built_bridge("girder", 1)
     bare = replace(bridge, terrain=replace(bridge.terrain, faces=np.empty((0, 3), dtype=np.int64)))
-    ready, offset = ready_to_scan(bare, margin=10.0)
-    assert not offset.any()
+    ready = ready_to_scan(bare, margin=10.0)
+    assert not any(ready.origin)
     assert ready.terrain.n_faces == 2
     np.testing.assert_allclose(ready.terrain.bounds[:, 2], bridge.mesh.bounds[0, 2])
     np.testing.assert_allclose(ready.terrain.bounds[0, :2], bridge.mesh.bounds[0, :2] - 10.0)

@@ -62,7 +62,8 @@ def test_two_abutments_without_a_column_have_nothing_between_them() -> None:
 
 def test_graphs_of_folds_get_the_terms_of_their_bridges() -> None:
     made = [
-        BridgeScan(str(i), str(i), 0.2, scan(order), 0) for i, order in enumerate([list(range(9)), [5, 4, 3]])
+        BridgeScan(str(i), str(i), 0.2, scan(order), 0, 9)
+        for i, order in enumerate([list(range(9)), [5, 4, 3]])
     ]
     bare = [
         GraphSet([Graph(np.zeros((b.scan.n_segments, 1)), None, name=b.name)], node_feature_names=("x",))

@@ -23,12 +23,17 @@ from gapcut.cli.show import Cells, emit
 if TYPE_CHECKING:
     from gapcut.scenes.bridges import Bridge
     from gapcut.scenes.experiment import BridgeScan, ExperimentSettings, FoldResult
-    from gapcut.typing import FloatArray
 
 Count = Annotated[int, Parameter(help="Number of bridges; every five in a row are one of each type.")]
 Seed = Annotated[int, Parameter(help="Seed of everything random.")]
 Workers = Annotated[int, Parameter(name="--jobs", help="Processes over bridges, -1 for all cores.")]
 Out = Annotated[Path, Parameter(help="Folder to write to.")]
+Hard = Annotated[
+    str,
+    Parameter(
+        name="--difficulty", help="plain, or field: with surroundings, hidden parts, a place on earth."
+    ),
+]
 
 # With these, the table would be too wide for a terminal.
 _ONLY_IN_FILES = ("macro precision", "macro recall", "graphs proven", "train CPU s")
@@ -44,13 +49,15 @@ def make(
     out: Out = Path("bridges"),
     n: Count = 25,
     seed: Seed = 0,
+    difficulty: Hard = "plain",
     jobs: Workers = -1,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
     """Write n bridges as GLB and PLY, and as IFC where ifcopenshell is installed."""
+    _check_difficulty(difficulty)
     folder = _folder(out, _names(n, "glb", "ply", "ifc"), force)
-    written = _parallel(_make, [(i, seed, folder) for i in _numbers(n)], jobs, "building")
+    written = _parallel(_make, [(i, seed, difficulty, folder) for i in _numbers(n)], jobs, "building")
     emit({"files": written}, as_json, lambda console: _written(console, written))
     return DONE
 
@@ -61,6 +68,7 @@ def scan(
     out: Out = Path("scans"),
     n: Count = 25,
     seed: Seed = 0,
+    difficulty: Hard = "plain",
     form: Annotated[str, Parameter(name="--format")] = "npz",
     quick: Flag = False,
     ifc: list[Path] | None = None,
@@ -84,13 +92,17 @@ def scan(
     if f".{form}" not in WRITABLE:
         raise ValueError(f"--format {form}: use one of {', '.join(e.lstrip('.') for e in WRITABLE)}")
     names = [f"{path.stem}.{form}" for path in ifc] if ifc else _names(n, form)
+    _check_difficulty(difficulty)
+    if ifc and difficulty != "plain":
+        raise ValueError(f"--difficulty {difficulty} is for generated bridges: leave it out with --ifc")
     folder = _folder(out, names, force, ifc or ())
     if ifc:
         classes = _class_map(class_map or [])
         tasks = [(path, classes, seed, quick, form, folder) for path in ifc]
         scanned = _parallel(_scan_ifc, tasks, jobs, "scanning")
     else:
-        scanned = _parallel(_scan, [(i, seed, quick, form, folder) for i in _numbers(n)], jobs, "scanning")
+        made = [(i, seed, difficulty, quick, form, folder) for i in _numbers(n)]
+        scanned = _parallel(_scan, made, jobs, "scanning")
     emit({"scans": scanned}, as_json, lambda console: _show_scans(console, scanned))
     return DONE
 
@@ -100,6 +112,7 @@ def reproduce(
     *,
     out: Out = Path("bridge-report"),
     seed: Seed = 0,
+    difficulty: Hard = "plain",
     quick: Flag = False,
     features: str = "shot",
     paper_edges: Flag = False,
@@ -129,7 +142,8 @@ def reproduce(
     """
     from gapcut.scenes.experiment.settings import PAPER_EDGES, VIEWS, ExperimentSettings
 
-    settings = ExperimentSettings.quick() if quick else ExperimentSettings()
+    _check_difficulty(difficulty)
+    settings = (ExperimentSettings.quick() if quick else ExperimentSettings()).of_difficulty(difficulty)
     if features not in VIEWS:
         raise ValueError(f"--features {features}: use one of {', '.join(VIEWS)}")
     scene = replace(settings.scene, points=VIEWS[features])
@@ -166,7 +180,7 @@ def experiment(
         results = run_experiment(bridges, settings, cache, status)
         status("writing the report ...")
         document, files = write_result(
-            folder, lambda place: _write(place, bridges, results, seed, pictures, graphs)
+            folder, lambda place: _write(place, bridges, results, settings, pictures, graphs)
         )
     return {**document, "scan_seconds": made, "seed": seed, "files": files}, results
 
@@ -175,14 +189,15 @@ def _write(
     folder: Path,
     bridges: Sequence[BridgeScan],
     results: Sequence[FoldResult],
-    seed: int,
+    settings: ExperimentSettings,
     pictures: int,
     graphs: bool,
 ) -> tuple[dict[str, Any], list[str]]:
     from gapcut.report.bridges import write_graphs, write_report
 
     folder.mkdir(parents=True, exist_ok=True)
-    document, files = write_report(folder, bridges, results, seed, pictures)
+    seed = settings.training.seed
+    document, files = write_report(folder, bridges, results, seed, pictures, settings.difficulty)
     return document, files + (write_graphs(folder, results) if graphs else [])
 
 
@@ -203,11 +218,11 @@ def _written(console: Console, files: list[str]) -> None:
         console.print(f"written  {file}")
 
 
-def _make(number: int, seed: int, out: Path) -> str:
+def _make(number: int, seed: int, difficulty: str, out: Path) -> str:
     from gapcut.scenes.bridges import write_glb, write_ifc, write_ply
     from gapcut.scenes.bridges.make import numbered_bridge
 
-    bridge = numbered_bridge(number, seed)
+    bridge = numbered_bridge(number, seed, difficulty)
     write_glb(bridge, out / f"{bridge.name}.glb")
     write_ply(bridge, out / f"{bridge.name}.ply")
     if find_spec("ifcopenshell") is not None:
@@ -215,10 +230,10 @@ def _make(number: int, seed: int, out: Path) -> str:
     return str(out / f"{bridge.name}.glb")
 
 
-def _scan(number: int, seed: int, quick: bool, form: str, out: Path) -> dict[str, Any]:
+def _scan(number: int, seed: int, difficulty: str, quick: bool, form: str, out: Path) -> dict[str, Any]:
     from gapcut.scenes.bridges.make import numbered_bridge
 
-    return _write_scan(numbered_bridge(number, seed), seed, quick, out, form)
+    return _write_scan(numbered_bridge(number, seed, difficulty), seed, quick, out, form, difficulty)
 
 
 def _scan_ifc(
@@ -228,25 +243,24 @@ def _scan_ifc(
     from gapcut.scenes.bridges.site import ready_to_scan
 
     found = read_ifc(path, classes)
-    bridge, offset = ready_to_scan(replace(found.bridge, name=path.stem))
-    document = _write_scan(bridge, seed, quick, out, form, offset)
+    bridge = ready_to_scan(replace(found.bridge, name=path.stem))
+    document = _write_scan(bridge, seed, quick, out, form)
     return {**document, "left_out": found.report()}
 
 
 def _write_scan(
-    bridge: Bridge, seed: int, quick: bool, out: Path, form: str, offset: FloatArray | None = None
+    bridge: Bridge, seed: int, quick: bool, out: Path, form: str, difficulty: str = "plain"
 ) -> dict[str, Any]:
-    """``offset`` (3,) what the bridge's coordinates were reduced by, restored in the file."""
+    """The file has places on earth."""
     from gapcut.scenes.clouds import write_cloud
     from gapcut.scenes.experiment import ExperimentSettings
     from gapcut.scenes.experiment.scans import scan_cloud
     from gapcut.scenes.scanner import scan_bridge
 
-    settings = ExperimentSettings.quick() if quick else ExperimentSettings()
+    settings = (ExperimentSettings.quick() if quick else ExperimentSettings()).of_difficulty(difficulty)
     found = scan_bridge(bridge, seed, settings.scanner)
     path = out / f"{found.name}.{form}"
-    cloud = scan_cloud(found)
-    write_cloud(path, cloud if offset is None else cloud.replace(xyz=cloud.xyz + offset))
+    write_cloud(path, scan_cloud(found))
     unseen = {label: left for label, (left, _) in found.unseen_by_class(bridge).items() if left}
     return {
         "file": str(path),
@@ -255,6 +269,14 @@ def _write_scan(
         "stations": len(found.stations),
         "parts_unseen": unseen,
     }
+
+
+def _check_difficulty(name: str) -> None:
+    """Raises ValueError for one that there is none of."""
+    from gapcut.scenes.bridges.difficulty import DIFFICULTIES
+
+    if name not in DIFFICULTIES:
+        raise ValueError(f"--difficulty {name}: use one of {', '.join(DIFFICULTIES)}")
 
 
 def _class_map(entries: list[str]) -> dict[str, str]:

@@ -16,7 +16,6 @@ from gapcut.data import GraphSet
 from gapcut.features import FeaturePipeline
 from gapcut.machine import Machine
 from gapcut.parameters import LearnerName, OracleName
-from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment import ExperimentSettings, FoldGraphs
 from gapcut.scenes.experiment.settings import PAPER_EDGES
 from gapcut.scenes.experiment.tables import (
@@ -119,7 +118,7 @@ def seen(graphs: GraphSet, variant: Variant) -> GraphSet:
     variants with such terms.
     """
     all_nodes, all_edges = graphs.node_feature_names or (), graphs.edge_feature_names or ()
-    nodes = tuple(f"p({name})" for name in CLASSES) if variant.paper else all_nodes
+    nodes = tuple(n for n in all_nodes if n.startswith("p(")) if variant.paper else all_nodes
     edges = PAPER_EDGES if variant.paper else all_edges
     at_nodes, at_edges = [all_nodes.index(n) for n in nodes], [all_edges.index(n) for n in edges]
     return GraphSet(
@@ -161,14 +160,14 @@ def bridges_document(found: Comparison, folds: Sequence[FoldGraphs]) -> dict[str
 
 
 def _machine(variant: Variant, graphs: GraphSet, settings: ExperimentSettings, limit: float) -> Machine:
-    training, frozen = settings.training, None
+    training, k, frozen = settings.training, len(settings.classes), None
     if not variant.pairs:
         features = len(FeaturePipeline(**variant.options).fit(graphs).edge_names)
-        frozen = {"pairwise": np.zeros((len(CLASSES), len(CLASSES), features))}
+        frozen = {"pairwise": np.zeros((k, k, features))}
     return Machine(
         C=training.C,
         gap=training.gap,
-        classes=list(CLASSES),
+        classes=list(settings.classes),
         learner=variant.contender.learner,
         oracle=variant.contender.oracle,
         nonnegative=variant.contender.nonnegative,

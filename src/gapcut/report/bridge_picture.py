@@ -9,7 +9,7 @@ import numpy as np
 from gapcut.report.figures import new_figure
 from gapcut.report.picture import draw_scale, paint_points
 from gapcut.report.scene_view import RIGHT, WRONG
-from gapcut.scenes.bridges import CLASSES, Bridge
+from gapcut.scenes.bridges import LABELS, Bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera, render
 from gapcut.scenes.experiment import BridgeScan
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RIGHT_WRONG = np.array([[int(c[at : at + 2], 16) for at in (1, 3, 5)] for c in (RIGHT, WRONG)])
-_PAINT = np.array([COLOURS[name] for name in CLASSES])
+_PAINT = np.array([COLOURS[name] for name in LABELS])
 _WIDTH = 1000
 _ELEVATION, _AZIMUTH = 12.0, -64.0
 
@@ -31,7 +31,7 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
     camera = Camera.at(model, (_WIDTH, height), _AZIMUTH, _ELEVATION)
     scan = bridge.scan
     truth = bridge.labels
-    guess = np.array([CLASSES.index(str(label)) for label in prediction])
+    guess = np.array([LABELS.index(str(label)) for label in prediction])
     panels = {"CAD model": render(model, camera.size, _AZIMUTH, _ELEVATION, samples=samples)}
     wrong = guess != truth
     errors = _RIGHT_WRONG[wrong.astype(np.int64)]
@@ -89,7 +89,7 @@ def _pixels(camera: Camera, depth: FloatArray) -> float:
 def _legend(figure: Figure, classes: IntArray) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=tuple(x / 255 for x in _PAINT[k]), label=CLASSES[k]) for k in classes]
+    handles = [Patch(color=tuple(x / 255 for x in _PAINT[k]), label=LABELS[k]) for k in classes]
     handles.append(Patch(color=WRONG, label="(errors) wrong part"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2

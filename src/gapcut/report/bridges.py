@@ -16,7 +16,7 @@ from gapcut.report.figures import save_figure
 from gapcut.report.model import draw_model
 from gapcut.report.page import PageFigure, PageTable, write_page
 from gapcut.report.scene_view import SceneView, all_scores_line, score_line
-from gapcut.scenes.bridges import CLASSES
+from gapcut.scenes.bridges import CLASSES, LABELS, Bridge
 from gapcut.scenes.bridges.colours import hex_colours
 from gapcut.scenes.bridges.make import numbered_bridge
 from gapcut.scenes.experiment import (
@@ -40,18 +40,20 @@ def write_report(
     results: Sequence[FoldResult],
     seed: int,
     pictures: int = 5,
+    difficulty: str = "plain",
 ) -> tuple[dict[str, Any], list[str]]:
     """Write everything; the result as a document and the files, the page first.
 
-    ``pictures``: how many test bridges of the first fold are drawn, the last ones. Figures are left out without
-    matplotlib.
+    ``pictures``: how many test bridges of the first fold are drawn, the last ones; ``seed`` and ``difficulty`` made
+    the bridges. Figures are left out without matplotlib.
     """
     document = result_document(bridges, results)
     texts = {"results.md": markdown_report(bridges, results), "results.json": json_text(document)}
     for name, text in texts.items():
         write_text(folder / name, text)
     figures = _figures(folder, results) if find_spec("matplotlib") else []
-    drawn = _pictures(folder, bridges, results[0], seed, pictures) if find_spec("matplotlib") else []
+    models = [numbered_bridge(number, seed, difficulty) for number in results[0].test[-pictures:]]
+    drawn = _pictures(folder, bridges, results[0], models) if find_spec("matplotlib") else []
     title, scenes = "Bridges: laser scans labelled part by part", _scenes(bridges, results[0])
     tables = [PageTable(title, *parts) for title, parts in report_tables(bridges, results).items()]
     tables.insert(
@@ -89,12 +91,11 @@ def _figures(folder: Path, results: Sequence[FoldResult]) -> list[PageFigure]:
 
 
 def _pictures(
-    folder: Path, bridges: Sequence[BridgeScan], result: FoldResult, seed: int, most: int
+    folder: Path, bridges: Sequence[BridgeScan], result: FoldResult, models: Sequence[Bridge]
 ) -> list[str]:
-    """Names of the files written: one per test bridge, each type once."""
-    names = []
-    for number, solution in list(zip(result.test, result.solutions, strict=True))[-most:]:
-        bridge = numbered_bridge(number, seed)
+    """Names of the files written: one per model of the last test bridges, each type once."""
+    names, shown = [], list(zip(result.test, result.solutions, strict=True))
+    for (number, solution), bridge in zip(shown[-len(models) :], models, strict=True):
         figure = bridge_figure(bridge, bridges[number], solution.labels)
         save_figure(figure, folder / f"bridge-{bridge.type}.png", dpi=100)
         names.append(f"bridge-{bridge.type}.png")
@@ -103,8 +104,8 @@ def _pictures(
 
 def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView]:
     """Truth, prediction, confidence and parts of the first test bridges, and why their parts have their labels."""
-    names, scenes = dict(enumerate(CLASSES)), []
-    numbers = np.array([CLASSES.index(str(label)) for label in result.model.classes_])
+    names, scenes = dict(enumerate(LABELS if result.nodes.labels[len(CLASSES) :] else CLASSES)), []
+    numbers = np.array([LABELS.index(str(label)) for label in result.model.classes_])
     place = {str(label): code for code, label in enumerate(result.model.classes_)}
     shown = list(zip(result.test, result.graphs.tests, result.solutions, strict=True))
     codes = [np.array([place[str(label)] for label in solution.labels]) for *_, solution in shown]
@@ -112,7 +113,7 @@ def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView
         flip_energies(result.model.energy(graph), code)
         for (_, graph, _), code in zip(shown, codes, strict=True)
     ]
-    truths = [np.array([place.get(CLASSES[k], -1) for k in bridges[number].labels]) for number, *_ in shown]
+    truths = [np.array([place.get(LABELS[k], -1) for k in bridges[number].labels]) for number, *_ in shown]
     for i, (number, graph, _) in enumerate(shown[:_SHOWN]):
         heat = _temperature(flips, truths, i)
         reasons = explain(result.model, graph, codes[i], flips[i], heat).renumbered(numbers)

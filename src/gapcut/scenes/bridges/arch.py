@@ -17,6 +17,7 @@ from gapcut.scenes.bridges import floor, kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
+from gapcut.scenes.bridges.railings import road_railings
 from gapcut.scenes.bridges.solids import beam, chamfered, rectangle, shifted
 from gapcut.typing import FloatArray
 
@@ -80,8 +81,8 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
             foot = block
         _bent(site, float(s), ribs, stringers, cap_depth, foot)
     _deck_on_caps(site, stations, stringers)
-    railing = str(rng.choice(["parapet", "posts", "mesh"]))
-    kit.road_railings(site, 3.6, railing)
+    railing = plan.railing(("parapet", "posts", "mesh"))
+    road_railings(site, 3.6, railing)
     facts = {
         "kind": kind,
         "span": round(span, 1),
@@ -89,7 +90,7 @@ def _deck_arch(plan: Plan, kind: str) -> Bridge:
         "panels": panels,
         "ribs": len(ribs),
     }
-    return site.bridge(plan.name, "arch", facts | {"railing": railing})
+    return site.bridge(plan, "arch", facts | {"railing": railing})
 
 
 def _ribs(
@@ -135,6 +136,7 @@ def _springings(
             ]
         )
         profile[:, 0] = s + out * profile[:, 0]
+        site.feet.append((s, 0.0))
         site.add("footing", line.wall(profile, -reach, reach), "thrust block")
     return spring + 0.75 * rib_depth
 
@@ -206,8 +208,8 @@ def _tied(plan: Plan, kind: str) -> Bridge:
     if approach:
         ends = [(0.02, approach - 0.02, site.half), (start + span + 0.02, line.length - 0.02, site.half)]
         inner += ends
-    railing = str(rng.choice(["posts", "mesh"]))
-    kit.road_railings(site, 3.6, railing, inner)
+    railing = plan.railing(("posts", "mesh"))
+    road_railings(site, 3.6, railing, inner)
     facts = {
         "kind": kind,
         "span": round(span, 1),
@@ -215,7 +217,7 @@ def _tied(plan: Plan, kind: str) -> Bridge:
         "panels": panels,
         "approach": approach,
     }
-    return site.bridge(plan.name, "arch", facts | {"railing": railing})
+    return site.bridge(plan, "arch", facts | {"railing": railing})
 
 
 def _hangers(

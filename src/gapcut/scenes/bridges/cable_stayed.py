@@ -17,6 +17,7 @@ from gapcut.scenes.bridges import floor, kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
+from gapcut.scenes.bridges.railings import road_railings
 from gapcut.scenes.bridges.solids import beam, rectangle
 from gapcut.typing import FloatArray
 
@@ -75,15 +76,15 @@ def build(plan: Plan) -> Bridge:
     _ends(site, reach, depth)
     for s in (0.42 * side, line.length - 0.42 * side):
         _side_pier(site, s, reach, depth, pier)
-    railing = str(rng.choice(["posts", "mesh"]))
-    kit.road_railings(site, 0.5 * pitch, railing, [(0.02, line.length - 0.02, site.half - floor.INNER)])
+    railing = plan.railing(("posts", "mesh"))
+    road_railings(site, 0.5 * pitch, railing, [(0.02, line.length - 0.02, site.half - floor.INNER)])
     facts = {
         "kind": kind,
         "main span": round(2 * half_main if not single else half_main, 1),
         "side span": side,
     }
     facts |= {"stays": 4 * stays * len(towers), "pylon": round(rise, 1), "harp": harp, "railing": railing}
-    return site.bridge(plan.name, "cable-stayed", facts)
+    return site.bridge(plan, "cable-stayed", facts)
 
 
 def _pylon(site: kit.Site, s: float, kind: str, rise: float) -> _Pylon:

@@ -20,6 +20,9 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "chord": (60, 20, 100),
     "cable": (248, 235, 70),
     "footing": (225, 200, 185),
+    "surfacing": (37, 38, 40),
+    "furniture": (206, 33, 84),
+    "vegetation": (87, 222, 106),
     "terrain": (165, 180, 135),
 }
 """Colour of every class and of the terrain, 0..255."""

@@ -18,6 +18,7 @@ from gapcut.scenes.bridges import kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
+from gapcut.scenes.bridges.railings import road_railings
 from gapcut.scenes.bridges.solids import beam, i_section, rectangle, shifted, stack
 from gapcut.typing import FloatArray
 
@@ -55,10 +56,10 @@ def _slant(plan: Plan, kind: str) -> Bridge:
     for knee, foot in zip(knees, feet, strict=True):
         _legs(site, span, knee, foot, depth * 1.55, concrete)
     kit.deck(site, 0.02, line.length - 0.02, 10)
-    railing = str(rng.choice(["parapet", "posts", "mesh"]))
-    kit.road_railings(site, 3.0, railing)
+    railing = plan.railing(("parapet", "posts", "mesh"))
+    road_railings(site, 3.0, railing)
     facts = {"kind": kind, "spans": [side, main, side], "girders": len(ys), "drop": round(drop, 1)}
-    return site.bridge(plan.name, "frame", facts | {"railing": railing})
+    return site.bridge(plan, "frame", facts | {"railing": railing})
 
 
 def _haunched_girders(
@@ -158,8 +159,8 @@ def _viaduct(plan: Plan, kind: str) -> Bridge:
         start = block * pitch
         kit.girder_span(site, start, start + hung, hung_span)
         kit.deck(site, start + 0.02, start + hung - 0.02)
-    railing = str(rng.choice(["parapet", "mesh"]))
-    kit.road_railings(site, 3.2, railing)
+    railing = plan.railing(("parapet", "mesh"))
+    road_railings(site, 3.2, railing)
     facts = {
         "kind": kind,
         "bay": bay,
@@ -168,7 +169,7 @@ def _viaduct(plan: Plan, kind: str) -> Bridge:
         "rows": rows,
         "height": round(height, 1),
     }
-    return site.bridge(plan.name, "frame", facts | {"railing": railing})
+    return site.bridge(plan, "frame", facts | {"railing": railing})
 
 
 def _frame_block(

@@ -16,6 +16,7 @@ from gapcut.scenes.bridges import kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge
 from gapcut.scenes.bridges.plan import Plan
+from gapcut.scenes.bridges.railings import road_railings
 
 KINDS = ("steel", "concrete", "steel-k", "box", "concrete-wall")
 
@@ -51,8 +52,8 @@ def build(plan: Plan) -> Bridge:
         rng.choice(["columns", "hammerhead"])
     )
     _assemble(site, spans, span, pier)
-    railing = str(rng.choice(["parapet", "posts", "mesh"]))
-    kit.road_railings(site, float(rng.uniform(3.2, 4.5)), railing)
+    railing = plan.railing(("parapet", "posts", "mesh"))
+    road_railings(site, float(rng.uniform(3.2, 4.5)), railing)
     facts = {
         "kind": kind,
         "spans": spans.round(2).tolist(),
@@ -60,7 +61,7 @@ def build(plan: Plan) -> Bridge:
         "pier": pier,
         "railing": railing,
     }
-    return site.bridge(plan.name, "girder", facts | {"depth": depth, "clearance": round(clearance, 2)})
+    return site.bridge(plan, "girder", facts | {"depth": depth, "clearance": round(clearance, 2)})
 
 
 def _spans(rng: np.random.Generator, n: int, low: float, high: float) -> np.ndarray:

@@ -40,7 +40,8 @@ def _ifcopenshell() -> Any:
 
 def write_ifc(bridge: Bridge, path: str | Path) -> None:
     """Write IFC4X3: IfcProject, IfcSite, IfcBridge, an IfcBridgePart per zone, one element per part (triangulated,
-    closed), the terrain as IfcGeographicElement. Equal bridges give equal global ids."""
+    closed), the terrain as IfcGeographicElement, placed on earth. Surroundings are left out. Equal bridges give equal
+    global ids."""
     writer = _Writer(_ifcopenshell(), bridge)
     writer.write()
     write_bytes(Path(path), writer.file.to_string().encode())
@@ -95,13 +96,16 @@ class _Writer:
         radian = self.make("IfcSIUnit", UnitType="PLANEANGLEUNIT", Name="RADIAN")
         units = self.make("IfcUnitAssignment", Units=[metre, radian])
         zero = self.make("IfcCartesianPoint", Coordinates=[0.0, 0.0, 0.0])
-        self.origin = self.make("IfcAxis2Placement3D", Location=zero)
+        world = self.origin = self.make("IfcAxis2Placement3D", Location=zero)
+        if any(self.bridge.origin):
+            place = self.make("IfcCartesianPoint", Coordinates=list(self.bridge.origin))
+            self.origin = self.make("IfcAxis2Placement3D", Location=place)
         self.context = self.make(
             "IfcGeometricRepresentationContext",
             ContextType="Model",
             CoordinateSpaceDimension=3,
             Precision=1e-5,
-            WorldCoordinateSystem=self.origin,
+            WorldCoordinateSystem=world,
         )
         return self.root(
             "IfcProject",

@@ -1,9 +1,9 @@
-"""Parts that all types of bridges share: abutments, piers, bearings, girder spans, railings.
+"""Parts that all types of bridges share: abutments, piers, bearings, girder spans.
 
 Dimensions follow common practice. AASHTO LRFD Bridge Design Specifications (9th ed.): span-to-depth ratios of table
 2.5.2.6.3-1 (deck slabs of 0.2 m and more, steel I-girders 0.033 L to 0.04 L, prestressed I-beams 0.045 L), cross frames
-at most 7.6 m (25 ft) apart as in the Standard Specifications, railings at least 0.69 m high for cars and 1.07 m for
-people (section 13), supports skewed by less than 20 degrees with bracing along the skew (6.7.4.2).
+at most 7.6 m (25 ft) apart as in the Standard Specifications, supports skewed by less than 20 degrees with bracing
+along the skew (6.7.4.2).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from gapcut.scenes.bridges.line import Ground, Line, make_ground
-from gapcut.scenes.bridges.model import Bridge, Mesh, Part, concatenate
+from gapcut.scenes.bridges.model import Bridge, Mesh, Part
+from gapcut.scenes.bridges.plan import Plan
 from gapcut.scenes.bridges.solids import (
     beam,
     circle,
@@ -35,20 +36,25 @@ SEAT = 0.5
 
 @dataclass
 class Site:
-    """A bridge in the making: the line, the ground, random numbers, and the parts so far."""
+    """A bridge in the making: the line, the ground, random numbers, and the parts so far.
+
+    For what comes around it: ``feet`` (station, offset) of footings, ``decks`` (start, end, half width) of slabs.
+    """
 
     line: Line
     ground: Ground
     rng: np.random.Generator
     width: float
     parts: list[Part] = field(default_factory=list)
+    feet: list[tuple[float, float]] = field(default_factory=list)
+    decks: list[tuple[float, float, float]] = field(default_factory=list)
 
     def add(self, label: str, mesh: Mesh, name: str = "") -> None:
         """Append a part."""
         self.parts.append(Part(mesh, label, len(self.parts), name or label))
 
-    def bridge(self, name: str, type_: str, parameters: dict[str, Any]) -> Bridge:
-        """The finished bridge."""
+    def bridge(self, plan: Plan, type_: str, parameters: dict[str, Any]) -> Bridge:
+        """The finished bridge, with what the plan puts around it."""
         facts = {
             "length": round(self.line.length, 2),
             "width": round(self.width, 2),
@@ -56,7 +62,8 @@ class Site:
             "radius": None if np.isinf(self.line.radius) else round(self.line.radius, 1),
             "grade": round(self.line.grade, 4),
         }
-        return Bridge(name, type_, tuple(self.parts), self.ground.mesh(), facts | parameters)
+        bare = Bridge(plan.name, type_, tuple(self.parts), self.ground.mesh(), facts | parameters)
+        return bare if plan.dress is None else plan.dress(self, bare)
 
     @property
     def half(self) -> float:
@@ -109,60 +116,11 @@ def deck_profile(half: float, thickness: float = 0.22) -> FloatArray:
 def deck(site: Site, s0: float, s1: float, n: int = 1, half: float | None = None) -> None:
     """Deck slabs from s0 to s1 in n pours, ``half`` to both sides (default: the whole width)."""
     edges = np.linspace(s0, s1, n + 1)
-    profile = deck_profile(site.half if half is None else half)
+    wide = site.half if half is None else half
+    site.decks.append((s0, s1, wide))
+    profile = deck_profile(wide)
     for a, b in pairwise(edges):
         site.add("deck", site.line.extrude(a, b, profile))
-
-
-def railings(site: Site, s0: float, s1: float, panel: float, kind: str, edge: float | None = None) -> None:
-    """Panels of about ``panel`` metres on both sides: ``parapet`` (concrete barrier, 1.07 m), ``posts`` or ``mesh``."""
-    n = max(1, round((s1 - s0) / panel))
-    stations = np.linspace(s0, s1, n + 1)
-    half = site.half if edge is None else edge
-    for side in (1.0, -1.0):
-        for a, b in pairwise(stations):
-            if kind == "parapet":
-                site.add("railing", _parapet(site.line, a + 0.01, b - 0.01, side, half))
-            else:
-                site.add("railing", _fence(site.line, a + 0.02, b - 0.02, side, half, kind))
-
-
-def road_railings(
-    site: Site, panel: float, kind: str, inner: list[tuple[float, float, float]] | None = None
-) -> None:
-    """Railings over the bridge and both pairs of wing walls, with a joint at the ends of the deck.
-
-    ``inner``: stretches (start, end, edge) that replace the ones over the bridge, where decks are narrower.
-    """
-    length, wing = site.line.length, site.ground.wing
-    stretches = [(0.02, length - 0.02, site.half)] if inner is None else inner
-    for a, b, edge in [(-wing, -0.02, site.half), *stretches, (length + 0.02, length + wing, site.half)]:
-        railings(site, a, b, panel, kind, edge)
-
-
-def _parapet(line: Line, a: float, b: float, side: float, half: float) -> Mesh:
-    """A concrete safety-shape barrier, sloped towards the road (AASHTO/FHWA F-shape, 1.07 m)."""
-    shape = np.array([[0.02, 0.0], [0.45, 0.0], [0.45, 0.08], [0.32, 0.3], [0.24, 1.07], [0.02, 1.07]])
-    profile = np.column_stack([side * (half - shape[:, 0]), shape[:, 1]])
-    return line.extrude(a, b, profile, datum=side * half)
-
-
-def _fence(line: Line, a: float, b: float, side: float, half: float, kind: str) -> Mesh:
-    """Steel posts at most 2 m apart on the edge, with three tube rails or a top rail and pickets in front."""
-    posts = max(2, int(np.ceil((b - a) / 2.0)) + 1)
-    y = side * (half - 0.15)
-    pieces = []
-    for s in np.linspace(a + 0.05, b - 0.05, posts):
-        foot = line.on(s, y)
-        pieces.append(stack(foot, [(0.2, 0.16, 0.02), (0.08, 0.08, 1.03)], float(line.heading(s, y))))
-    heights = (0.4, 0.7, 1.0) if kind == "posts" else (0.12, 1.0)
-    front = y - side * 0.08
-    for h in heights:
-        pieces.append(line.extrude(a, b, shifted(rectangle(0.08, 0.09), front, h), datum=y))
-    if kind == "mesh":
-        for s in np.arange(a + 0.2, b - 0.1, 0.3):
-            pieces.append(stack(line.on(s, front, 0.165), [(0.03, 0.05, 0.79)], float(line.heading(s, y))))
-    return concatenate(pieces)
 
 
 def bearing(site: Site, s: float, y: float, low: float, high: float, size: float = 0.5) -> None:
@@ -277,6 +235,7 @@ def footing(site: Site, s: float, y: float, length: float, width: float, depth: 
     around = site.ground.height(s + ds, y + dy)
     top = float(around.max()) + 0.25
     low = min(float(around.min()) - 0.3, top - depth)
+    site.feet.append((s, y))
     site.add("footing", site.line.block(s, y, low, top, length, width))
     return top
 

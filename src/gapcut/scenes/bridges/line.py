@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from gapcut.typing import FloatArray
 
 CROSSFALL = 0.02
 """Slope of the road to both sides (2 %, the common minimum for drainage)."""
+
+_BELOW_ROAD = 0.6  # m that mounds end below the road
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ class Ground:
 
     ``stations`` and ``heights`` (n,) are control points of the natural ground (monotone cubic between them), ``waves``
     (n, 4) rows of (wave number x, wave number y, phase, amplitude), ``half`` half the width of the road, ``wing`` the
-    length of the wing walls. Fill slopes are 1 : 1.75, steeper where they would run far down a valley.
+    length of the wing walls. Fill slopes are 1 : 1.75, steeper where they would run far down a valley. ``mounds``
+    (n, 4) rows of (station, reach along the road, height, half width): soil that came later, never up to the road.
     """
 
     line: Line
@@ -115,11 +118,22 @@ class Ground:
     waves: FloatArray
     half: float
     wing: float
+    mounds: FloatArray = field(default_factory=lambda: np.empty((0, 4)))
 
     def height(self, s: Any, y: Any) -> FloatArray:
         """Height of the ground at skewed stations and offsets (broadcast)."""
         s, y = np.broadcast_arrays(np.asarray(s, dtype=np.float64), np.asarray(y, dtype=np.float64))
-        return np.maximum(self.natural(s, y), self._fill(s, y))
+        built = np.maximum(self.natural(s, y), self._fill(s, y))
+        return self._covered(built, s, y) if len(self.mounds) else built
+
+    def _covered(self, built: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
+        """Heights with the mounds on them."""
+        soil = np.zeros_like(built)
+        for station, reach, height, half in self.mounds:
+            aside = np.maximum(np.abs(y) - half, 0.0)
+            soil = np.maximum(soil, height * np.exp(-(((s - station) / reach) ** 2) - (aside / 3.0) ** 2))
+        most = self.line.surface(np.clip(s, 0.0, self.line.length), y) - _BELOW_ROAD
+        return np.maximum(built, np.minimum(built + soil, most))
 
     def natural(self, s: FloatArray, y: FloatArray) -> FloatArray:
         """The ground without fill."""

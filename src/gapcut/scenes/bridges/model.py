@@ -31,6 +31,13 @@ CLASSES: tuple[str, ...] = (
 """The eleven classes of parts. ``column`` includes pylon legs and spandrel columns, ``cross beam`` diaphragms, floor
 beams and bracing, ``chord`` the chords, diagonals and posts of a truss and arch ribs, ``cable`` stays and hangers."""
 
+SURROUNDINGS: tuple[str, ...] = ("surfacing", "furniture", "vegetation")
+"""Classes of what is on and around a bridge and no part of its structure: the asphalt, lamp posts, signs and barriers,
+trees and shrubs."""
+
+LABELS = (*CLASSES, *SURROUNDINGS)
+"""All classes of solids; a label's number is its place here."""
+
 TERRAIN = "terrain"
 """Class of the ground, which is scanned but is not a part (and no node of a graph)."""
 
@@ -76,7 +83,7 @@ class Mesh:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One solid of a bridge: its mesh, its class (a name in ``CLASSES``) and its number within the bridge."""
+    """One solid of a bridge: its mesh, its class (a name in ``LABELS``) and its number within the bridge."""
 
     mesh: Mesh
     label: str
@@ -99,6 +106,8 @@ class Bridge:
     """A bridge: ``parts[i].id == i``, the terrain below it (an open surface), and the figures it was made from.
 
     ``parameters`` holds plain numbers, strings and lists (spans in metres, skew in degrees, ...), fit for JSON.
+    ``surroundings``: solids that are no part of it, numbered on from the last part; ``origin``: where the zero of its
+    coordinates lies, (easting, northing, height) in metres.
     """
 
     name: str
@@ -106,6 +115,13 @@ class Bridge:
     parts: tuple[Part, ...]
     terrain: Mesh
     parameters: dict[str, Any] = field(default_factory=dict)
+    surroundings: tuple[Part, ...] = ()
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def solids(self) -> tuple[Part, ...]:
+        """The parts, then the surroundings: ``solids[i].id == i``."""
+        return self.parts + self.surroundings
 
     @property
     def n_parts(self) -> int:

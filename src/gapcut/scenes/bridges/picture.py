@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.scenes.bridges.colours import COLOURS
-from gapcut.scenes.bridges.model import CLASSES, Bridge, Mesh, concatenate
+from gapcut.scenes.bridges.model import Bridge, Mesh, concatenate
 from gapcut.scenes.bridges.solids import unit
 from gapcut.typing import FloatArray, IntArray
 
@@ -28,10 +28,10 @@ def render(
     ImportError without embreex.
     """
     ground = _ground(bridge.terrain)
-    mesh = concatenate([bridge.mesh, ground])
-    paint = np.array([COLOURS[name] for name in CLASSES], dtype=np.float64)[bridge.labels]
-    paint = np.concatenate([paint, [COLOURS["terrain"]]]) / 255.0
-    faces = np.concatenate([bridge.face_parts, np.full(ground.n_faces, bridge.n_parts)])
+    solids = bridge.solids
+    mesh = concatenate([*(solid.mesh for solid in solids), ground])
+    paint = np.array([COLOURS[solid.label] for solid in solids] + [COLOURS["terrain"]]) / 255.0
+    faces = np.repeat(np.arange(len(solids) + 1), [*(solid.mesh.n_faces for solid in solids), ground.n_faces])
     scene = mesh.for_rays("pictures of bridges need")
     wide = (size[0] * samples, size[1] * samples)
     camera = Camera.at(bridge, wide, azimuth, elevation)

@@ -12,9 +12,8 @@ from gapcut.typing import FloatArray
 _FAR = 5000.0  # metres: beyond this, rays in single precision are off by half a millimetre and more
 
 
-def ready_to_scan(bridge: Bridge, margin: float = 25.0) -> tuple[Bridge, FloatArray]:
-    """The bridge, moved towards zero if it lies far from it, on flat ground if it has none; and how far (3,) metres
-    its coordinates were reduced.
+def ready_to_scan(bridge: Bridge, margin: float = 25.0) -> Bridge:
+    """The bridge, moved towards zero if it lies far from it (its origin says how far), on flat ground if it has none.
 
     Flat ground lies at the lowest point of the structure and reaches ``margin`` m beyond it.
     """
@@ -25,7 +24,8 @@ def ready_to_scan(bridge: Bridge, margin: float = 25.0) -> tuple[Bridge, FloatAr
         terrain = Mesh(bridge.terrain.vertices - offset, bridge.terrain.faces)
     else:
         terrain = _flat(low - offset, high - offset, margin)
-    return replace(bridge, parts=parts, terrain=terrain), np.asarray(offset, dtype=np.float64)
+    origin = np.array(bridge.origin) + offset
+    return replace(bridge, parts=parts, terrain=terrain, origin=(origin[0], origin[1], origin[2]))
 
 
 def _flat(low: FloatArray, high: FloatArray, margin: float) -> Mesh:

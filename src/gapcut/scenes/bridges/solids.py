@@ -13,7 +13,7 @@ import numpy as np
 from gapcut.scenes.bridges.model import Mesh
 from gapcut.typing import FloatArray, IntArray
 
-_UP = np.array([0.0, 0.0, 1.0])
+UP = np.array([0.0, 0.0, 1.0])
 
 
 def loft(rings: Any) -> Mesh:
@@ -96,7 +96,7 @@ def _axes(direction: FloatArray, up: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def beam(
-    start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | None = None, up: Any = _UP
+    start: Any, end: Any, profile: FloatArray, end_profile: FloatArray | None = None, up: Any = UP
 ) -> Mesh:
     """A straight member from ``start`` to ``end``: a prism, or a frustum if ``end_profile`` differs.
 

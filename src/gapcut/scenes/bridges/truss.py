@@ -16,6 +16,7 @@ from gapcut.scenes.bridges import floor, kit
 from gapcut.scenes.bridges.line import Line
 from gapcut.scenes.bridges.model import Bridge, concatenate
 from gapcut.scenes.bridges.plan import Plan
+from gapcut.scenes.bridges.railings import road_railings
 from gapcut.scenes.bridges.solids import beam, i_section, rectangle, shifted
 from gapcut.typing import FloatArray
 
@@ -52,9 +53,9 @@ def build(plan: Plan) -> Bridge:
     for i, truss in enumerate(trusses):
         _span(site, truss, i * span, (i + 1) * span)
     _supports(site, trusses, n_spans, span, under)
-    railing = str(rng.choice(["posts", "mesh"]))
+    railing = plan.railing(("posts", "mesh"))
     edge = site.half if deck else site.half - floor.INNER
-    kit.road_railings(
+    road_railings(
         site, 3.6, railing, [(i * span + 0.02, (i + 1) * span - 0.02, edge) for i in range(n_spans)]
     )
     height = float(np.ptp([trusses[0].low.min(), trusses[0].high.max()]))
@@ -64,7 +65,7 @@ def build(plan: Plan) -> Bridge:
         "panels": panels,
         "truss height": round(height, 1),
     }
-    return site.bridge(plan.name, "truss", facts | {"railing": railing})
+    return site.bridge(plan, "truss", facts | {"railing": railing})
 
 
 def _layout(

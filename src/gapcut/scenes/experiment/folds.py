@@ -15,7 +15,6 @@ from gapcut.engines import thread_count
 from gapcut.inference import Solution
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, confusion_scores, score_graphs
-from gapcut.scenes.bridges import CLASSES
 from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import digest, kept
@@ -41,15 +40,17 @@ class FoldGraphs:
 @dataclass(frozen=True, eq=False)
 class FoldResult:
     """A fold: its ``graphs``; scores by node and by point (its own label against that of its node), of the same learner
-    on node features alone (``node_only``) and of the likeliest class of the forest (``forest_only``); the ``model``;
-    solutions of the test graphs; seconds of training and inference, on the clock and (``cpu``) of all threads
-    together."""
+    on node features alone (``node_only``) and of the likeliest class of the forest (``forest_only``), and the labels
+    that these two give to each test graph (``alone``, ``likeliest``); the ``model``; solutions of the test graphs;
+    seconds of training and inference, on the clock and (``cpu``) of all threads together."""
 
     graphs: FoldGraphs
     nodes: Scores
     points: Scores
     node_only: Scores
     forest_only: Scores
+    alone: list[AnyArray]
+    likeliest: list[AnyArray]
     model: Machine
     solutions: list[Solution[AnyArray]]
     train_seconds: float
@@ -113,12 +114,12 @@ def distributions(
     :func:`gapcut.scenes.labelling.forest.held_out_distributions`), and of the bridges ``test`` by a forest of all of
     ``train``; kept in the folder ``cache``."""
     options, scans = settings.training, [bridges[i].scan for i in train]
-    asked = [bridges[i].scan for i in test]
+    asked, n_classes = [bridges[i].scan for i in test], len(settings.classes)
 
     def make() -> _Distributions:
-        found = held_out_distributions(scans, folds, len(CLASSES), options, say)
+        found = held_out_distributions(scans, folds, n_classes, options, say)
         if asked:
-            forest = grow_forest(scans, len(CLASSES), options)
+            forest = grow_forest(scans, n_classes, options)
             found += [of_segments(forest, scan, thread_count(options.n_jobs)) for scan in asked]
         return _Distributions(np.concatenate(found))
 
@@ -137,7 +138,7 @@ def bridge_graphs(
 ) -> GraphSet:
     """One graph a bridge with the class distributions ``known``, labels by name; node weights are points."""
     scans, size = [b.scan for b in bridges], settings.scene.scaled(1.0)
-    return scan_graphs(scans, known, size, CLASSES, classes=np.array(CLASSES))
+    return scan_graphs(scans, known, size, settings.classes, classes=np.array(settings.classes))
 
 
 def run_experiment(
@@ -153,7 +154,7 @@ def run_experiment(
     for f, fold in enumerate(folds):
         if say is not None:
             say(f"fold {f + 1} of {len(folds)}: learning")
-        counts = [bridges[i].scan.label_counts(len(CLASSES)) for i in fold.test]
+        counts = [bridges[i].scan.label_counts(len(settings.classes)) for i in fold.test]
         results.append(_result(fold, settings, counts, limit))
     return results
 
@@ -165,11 +166,11 @@ def _result(
     limit: Callable[[], Callback] | None,
 ) -> FoldResult:
     """``counts`` (S, K) of each test graph: the labelled points of its nodes by class."""
-    options, classes = settings.training, np.array(CLASSES)
+    options, classes = settings.training, np.array(settings.classes)
     training = _weighed(fold.training, options.weight_power)
 
     def learned_on(graphs: GraphSet) -> Machine:
-        return learn_weights(graphs, CLASSES, options, None if limit is None else limit())
+        return learn_weights(graphs, settings.classes, options, None if limit is None else limit())
 
     start = _now()
     model = learned_on(training)
@@ -178,14 +179,16 @@ def _result(
     solved = _now()
     labels = [s.labels for s in solutions]
     equal = _weighed(fold.tests, 0.0)
-    alone = learned_on(_edgeless(training)).predict(_edgeless(fold.tests))
+    alone = list(learned_on(_edgeless(training)).predict(_edgeless(fold.tests)))
     likeliest = [classes[g.node_features[:, : len(classes)].argmax(axis=1)] for g in fold.tests]
     return FoldResult(
         graphs=fold,
         nodes=score_graphs(equal, labels, classes),
-        points=_point_scores(counts, labels),
+        points=_point_scores(counts, labels, settings.classes),
         node_only=score_graphs(equal, alone, classes),
         forest_only=score_graphs(equal, likeliest, classes),
+        alone=alone,
+        likeliest=likeliest,
         model=model,
         solutions=solutions,
         train_seconds=float(learned[0] - start[0]),
@@ -195,14 +198,14 @@ def _result(
     )
 
 
-def _point_scores(counts: Sequence[IntArray], labels: Sequence[AnyArray]) -> Scores:
+def _point_scores(counts: Sequence[IntArray], labels: Sequence[AnyArray], classes: tuple[str, ...]) -> Scores:
     """Of points that have the label of their node."""
-    confusion = np.zeros((len(CLASSES), len(CLASSES)))
+    confusion = np.zeros((len(classes), len(classes)))
     for count, given in zip(counts, labels, strict=True):
-        code = np.array([CLASSES.index(str(label)) for label in given], dtype=np.int64)
+        code = np.array([classes.index(str(label)) for label in given], dtype=np.int64)
         for k, at in enumerate(count.T):
-            confusion[k] += np.bincount(code, at, len(CLASSES))
-    return confusion_scores(CLASSES, confusion, weighted=True)
+            confusion[k] += np.bincount(code, at, len(classes))
+    return confusion_scores(classes, confusion, weighted=True)
 
 
 def _weighed(graphs: GraphSet, power: float) -> GraphSet:

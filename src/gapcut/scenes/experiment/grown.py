@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gapcut.scenes.bridges import CLASSES
+from gapcut.scenes.bridges import LABELS
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.scenes.experiment.settings import ExperimentSettings
@@ -53,7 +53,7 @@ def segment_row(name: str, bridges: Sequence[BridgeScan], results: Sequence[Fold
 
 
 def _best(bridges: Sequence[BridgeScan], numbers: Sequence[int]) -> float:
-    counts = [bridges[i].scan.label_counts(len(CLASSES)) for i in numbers]
+    counts = [bridges[i].scan.label_counts(len(LABELS)) for i in numbers]
     return float(sum(c.max(axis=1).sum() for c in counts) / sum(c.sum() for c in counts))
 
 

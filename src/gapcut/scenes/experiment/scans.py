@@ -12,28 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.scenes.bridges import CLASSES, Bridge
+from gapcut.scenes.bridges import CLASSES, LABELS, Bridge
 from gapcut.scenes.bridges.make import numbered_bridge
 from gapcut.scenes.clouds import PointCloud
 from gapcut.scenes.experiment.settings import ExperimentSettings
 from gapcut.scenes.experiment.store import bridge_digest, digest, kept
-from gapcut.scenes.labelling import SegmentedScan, segment_scan
-from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge
+from gapcut.scenes.labelling import SceneSettings, SegmentedScan, segment_scan
+from gapcut.scenes.scanner import Scan, ScannerSettings, scan_bridge, thin_scan
 from gapcut.typing import IntArray
 from gapcut.version import __version__
 
 Progress = Callable[[int, int], None]
 _OF_GRAPHS = ("nodes", "edges")  # settings that descriptions do not depend on
 _bridge = lru_cache(maxsize=25)(numbered_bridge)
-_SCANS, _DESCRIPTIONS = 2, 8  # a new number where code gives other results: old files are left alone
+_SCANS, _DESCRIPTIONS = 3, 9  # a new number where code gives other results: old files are left alone
 
 
 @dataclass(frozen=True, eq=False)
 class BridgeScan:
-    """A scan whose segments are the parts that were seen, in order of their numbers.
+    """A scan whose segments are the parts and surroundings that were seen, in order of their numbers.
 
     ``name`` of the bridge; ``key``: digits that two scans share only if they were made and described in the same way;
-    ``voxel`` m; ``scan``; ``unseen`` number of parts that no point shows.
+    ``voxel`` m; ``scan``; ``unseen`` number of parts that no point shows; ``measured`` points of the scan, of which
+    those of ``scan`` are one per voxel.
     """
 
     name: str
@@ -41,11 +42,12 @@ class BridgeScan:
     voxel: float
     scan: SegmentedScan
     unseen: int
+    measured: int
 
     @property
     def labels(self) -> IntArray:
-        """(S,) index in ``CLASSES`` of each part."""
-        return np.asarray(self.scan.label_counts(len(CLASSES)).argmax(axis=1))
+        """(S,) index in ``LABELS`` of each segment."""
+        return np.asarray(self.scan.label_counts(len(LABELS)).argmax(axis=1))
 
 
 def _scan_key(bridge: Bridge, seed: int, scanner: ScannerSettings) -> str:
@@ -100,7 +102,7 @@ def run_parallel(
 
 
 def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | None) -> BridgeScan:
-    bridge = _bridge(number, seed)
+    bridge = _bridge(number, seed, settings.difficulty)
     scan_key = _scan_key(bridge, seed, settings.scanner)
     seen = {k: v for k, v in settings.scene.to_state().items() if k not in _OF_GRAPHS}
     key = digest("description", _DESCRIPTIONS, scan_key, seen)
@@ -108,23 +110,29 @@ def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | 
 
     def make() -> BridgeScan:
         found = _scan(bridge, scan_key, seed, settings.scanner, cache)
-        scan = segment_scan(
-            scan_cloud(found),
-            settings.scene_of(found.voxel),
-            codes=found.label,
-            viewpoints=found.stations[found.station],
-        )
-        return BridgeScan(found.name, key, found.voxel, scan, len(found.unseen))
+        measured = found.n_points
+        if settings.scanner.raw_points is not None:
+            found = thin_scan(found, seed, settings.scanner)
+        scan = describe_scan(found, settings.scene_of(found.voxel))
+        unseen = sum(i < bridge.n_parts for i in found.unseen)
+        return BridgeScan(found.name, key, found.voxel, scan, unseen, measured)
 
     return kept(path, BridgeScan, make)
 
 
+def describe_scan(scan: Scan, settings: SceneSettings) -> SegmentedScan:
+    """The scan at its place on earth, with every length of ``settings`` set, normals turned to its stations."""
+    cloud = scan_cloud(scan)
+    seen_from = scan.stations + (scan.origin - cloud.shift)  # in the frame of cloud.local
+    return segment_scan(cloud, settings, codes=scan.label, viewpoints=seen_from[scan.station])
+
+
 def scan_cloud(scan: Scan) -> PointCloud:
-    """A scan as a labelled cloud whose segments are the parts."""
+    """A scan as a labelled cloud whose segments are the parts (and surroundings), at its place on earth."""
     return PointCloud(
-        scan.xyz,
+        scan.xyz + scan.origin if scan.origin.any() else scan.xyz,
         labels=scan.label,
-        label_names=dict(enumerate(CLASSES)),
+        label_names=dict(enumerate(LABELS if scan.label.max() >= len(CLASSES) else CLASSES)),
         segments=scan.part,
         intensity=scan.intensity,
         extra={"station": scan.station.astype(np.int32)},

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gapcut.scenes.bridges import CLASSES, LABELS
+from gapcut.scenes.bridges.difficulty import difficulty as named
 from gapcut.scenes.labelling import SceneSettings, SegmentedScan, TrainingOptions
 from gapcut.scenes.labelling.settings import MEMBER_EDGES
 from gapcut.scenes.scanner import ScannerSettings
@@ -46,6 +48,7 @@ LEARNING = TrainingOptions(
 )
 """Forests see 1,500 points of each class, fewer of rare ones, which weigh more; all classes and parts cost the same."""
 
+_RAW = 5  # points of a scan as measured, for each that descriptions see
 _SHARES = 4  # of the parts, one at a time kept from a forest
 _SHOT_VOXELS, _CELL_VOXELS = 3.5, 1.6  # at least: fewer voxels hold too few points
 
@@ -55,7 +58,7 @@ class ExperimentSettings:
     """How bridges are scanned, described, and learned from.
 
     ``n_bridges`` in all, of which every fold tests five in a row, or, where ``train`` is given, one fold that trains on
-    the first ``train`` and tests the others.
+    the first ``train`` and tests the others; ``difficulty`` of the bridges.
     """
 
     scanner: ScannerSettings = field(default_factory=ScannerSettings)
@@ -63,6 +66,29 @@ class ExperimentSettings:
     training: TrainingOptions = LEARNING
     n_bridges: int = 25
     train: int | None = None
+    difficulty: str = "plain"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Of the nodes: those of parts, and of surroundings where there are any."""
+        return CLASSES if named(self.difficulty) is None else LABELS
+
+    def of_difficulty(self, difficulty: str) -> ExperimentSettings:
+        """The same for bridges of that difficulty; bridges as one finds them are scanned from fewer stations, and as
+        densely as scanners do. Raises ValueError for a name that there is none of."""
+        if named(difficulty) is None:
+            return replace(self, difficulty=difficulty)
+        scanner = replace(
+            self.scanner,
+            max_stations=max(4, self.scanner.max_stations // 3),
+            least_gain=2 * self.scanner.least_gain,
+            terrain_margin=6.0,
+            raw_points=_RAW * self.scanner.points,
+        )
+        rows = self.training.rows * len(LABELS) // len(CLASSES)  # as many of each class
+        return replace(
+            self, difficulty=difficulty, scanner=scanner, training=replace(self.training, rows=rows)
+        )
 
     @classmethod
     def quick(cls) -> ExperimentSettings:

@@ -33,9 +33,10 @@ def digest(*parts: Any) -> str:
 
 def bridge_digest(bridge: Bridge) -> str:
     """What a scanner can see of a bridge: other geometry or classes give another digest."""
-    meshes = (bridge.mesh, bridge.terrain)
+    meshes = (bridge.mesh, bridge.terrain, *(thing.mesh for thing in bridge.surroundings))
     arrays = [array for mesh in meshes for array in (mesh.vertices, mesh.faces)]
-    return digest(bridge.name, *arrays, bridge.face_parts, bridge.labels)
+    around = [[thing.label for thing in bridge.surroundings], bridge.origin] if bridge.surroundings else []
+    return digest(bridge.name, *arrays, bridge.face_parts, bridge.labels, *around)
 
 
 def kept(path: Path | None, kind: type[T], make: Callable[[], T]) -> T:

@@ -11,6 +11,7 @@ from gapcut.machine import Machine
 from gapcut.metrics import Scores, pooled_scores
 from gapcut.scenes.bridges import CLASSES, TYPES
 from gapcut.scenes.experiment.folds import FoldResult
+from gapcut.scenes.experiment.per_bridge import BRIDGE_COLUMNS, METHOD_COLUMNS, bridge_rows, method_rows
 from gapcut.scenes.experiment.scans import BridgeScan
 from gapcut.typing import FloatArray
 
@@ -62,28 +63,31 @@ def all_scores(results: Sequence[FoldResult], which: str = "nodes") -> Scores:
 def class_rows(results: Sequence[FoldResult]) -> list[Row]:
     """One row a class, over all folds."""
     scores, alone = all_scores(results), all_scores(results, "node_only")
-    out = []
+    labels, out = scores.labels, []
     for k, (mine, other) in enumerate(zip(scores.classes, alone.classes, strict=True)):
         wrong = scores.confusion[k].copy()
         wrong[k] = 0
-        worst = f"{CLASSES[wrong.argmax()]} ({wrong.max():.0f})" if wrong.any() else "-"
+        worst = f"{labels[wrong.argmax()]} ({wrong.max():.0f})" if wrong.any() else "-"
         shown = (
             _percent(mine.precision),
             _percent(mine.recall),
             f"{mine.support:.0f}",
             _percent(other.recall),
         )
-        out.append([CLASSES[k], *shown, worst])
+        out.append([str(labels[k]), *shown, worst])
     return out
 
 
 def on_top_weights(model: Machine) -> FloatArray:
-    """(11, 11) weights of *on top of*, upper class first; zeros for classes that the model does not know."""
+    """(11, 11) weights of *on top of* between parts, upper class first; zeros for classes that the model does not
+    know."""
     out = np.zeros((len(CLASSES), len(CLASSES)))
-    known = [CLASSES.index(str(name)) for name in model.classes_]
+    place = {str(name): k for k, name in enumerate(model.classes_)}
+    known = [k for k, name in enumerate(CLASSES) if name in place]
+    rows = [place[CLASSES[k]] for k in known]
     names = list(model.pipeline_.edge_names)
     if _ON_TOP_OF in names:
-        out[np.ix_(known, known)] = model.pairwise_[:, :, names.index(_ON_TOP_OF)]
+        out[np.ix_(known, known)] = model.pairwise_[np.ix_(rows, rows)][:, :, names.index(_ON_TOP_OF)]
     return out
 
 
@@ -177,16 +181,21 @@ def report_tables(
     bridges: Sequence[BridgeScan], results: Sequence[FoldResult]
 ) -> dict[str, tuple[Sequence[str], list[Row]]]:
     """Title -> columns and rows of all tables."""
-    counts = all_scores(results).confusion
+    scores = all_scores(results)
+    labels = [str(label) for label in scores.labels]
     weights = np.array([on_top_weights(r.model) for r in results])
-    confusion = [[name, *(f"{n:.0f}" for n in line)] for name, line in zip(CLASSES, counts, strict=True)]
+    confusion = [
+        [name, *(f"{n:.0f}" for n in line)] for name, line in zip(labels, scores.confusion, strict=True)
+    ]
     return {
         "Folds": (COLUMNS, shown_rows(results)),
+        "Parts, by what labels them": (METHOD_COLUMNS, method_rows(bridges, results)),
         "Classes, all folds": (CLASS_COLUMNS, class_rows(results)),
-        "Parts by true class (rows) and predicted class": (("", *CLASSES), confusion),
+        "Parts by true class (rows) and predicted class": (("", *labels), confusion),
         "Weights of on top of, mean of the folds (least to largest)": (ON_TOP_COLUMNS, on_top_rows(weights)),
         "What the paper says of on top of": (CLAIM_COLUMNS, claim_rows(weights)),
         "Bridges": (TYPE_COLUMNS, type_rows(bridges)),
+        "Each bridge, by the model that has not seen it": (BRIDGE_COLUMNS, bridge_rows(bridges, results)),
     }
 
 
@@ -208,6 +217,7 @@ def result_document(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]
                 "parts": b.scan.n_segments,
                 "edges": len(b.scan.contacts.edges),
                 "points": len(b.scan.xyz),
+                "measured": b.measured,
             }
             for b in bridges
         },

@@ -30,11 +30,11 @@ class Hits:
 
 
 class RayScene:
-    """A bridge (``parts``) and its terrain, ready for rays. Raises ImportError where embreex is missing."""
+    """A bridge, its surroundings and its terrain, ready for rays. Raises ImportError where embreex is missing."""
 
     def __init__(self, bridge: Bridge, *, terrain_only: bool = False) -> None:
-        meshes: list[Mesh] = [] if terrain_only else [part.mesh for part in bridge.parts]
-        ids = [] if terrain_only else [part.id for part in bridge.parts]
+        meshes: list[Mesh] = [] if terrain_only else [part.mesh for part in bridge.solids]
+        ids = [] if terrain_only else [part.id for part in bridge.solids]
         mesh = concatenate([*meshes, bridge.terrain])
         faces = [m.n_faces for m in [*meshes, bridge.terrain]]
         self.part_of_face: IntArray = np.repeat(np.array([*ids, GROUND], dtype=np.int64), faces)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from gapcut.scenes.bridges.model import CLASSES, Bridge
+from gapcut.scenes.bridges.model import LABELS, Bridge
 from gapcut.scenes.groups import voxel_sample
 from gapcut.scenes.scanner.beam import Returns, scan_station
 from gapcut.scenes.scanner.rays import GROUND, RayScene
@@ -18,16 +18,18 @@ from gapcut.typing import AnyArray, FloatArray, IntArray
 
 Progress = Callable[[int, int], None]
 _CELL = 1.0  # metres: raster of the structure's outline as seen from above
+_FIRST_SHARE = 8.0  # of rays that hit the structure, at least an eighth: rows kept of the sweeps
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Points of all stations in one frame, thinned to one per voxel.
+    """Points of all stations in one frame, thinned to one per voxel, or a share of them as they were measured.
 
-    ``xyz`` (N, 3) m; ``part`` (N,) true part id, -1 for terrain; ``label`` (N,) index in ``CLASSES``, -1 for terrain;
+    ``xyz`` (N, 3) m; ``part`` (N,) true part id, -1 for terrain; ``label`` (N,) index in ``LABELS``, -1 for terrain;
     ``station`` (N,) row of ``stations`` (S, 3), the instrument centres as registered; ``intensity`` (N,) of about 0 to
-    1, reflectance times cosine of incidence; ``voxel`` m; ``unseen`` part ids without points or with too few (their
-    points are left out); ``counts`` part id -> points, left-out parts as they were.
+    1, reflectance times cosine of incidence; ``voxel`` m, of a share the one that would leave as many points as are
+    asked for; ``unseen`` ids of solids without points or with too few (their points are left out); ``counts`` id ->
+    points, left-out solids as they were; ``origin`` (3,) what is to be added to places for those on earth.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Scan:
     voxel: float
     unseen: tuple[int, ...]
     counts: dict[int, int]
+    origin: FloatArray = field(default_factory=lambda: np.zeros(3))
 
     @property
     def n_points(self) -> int:
@@ -81,23 +84,44 @@ def scan_bridge(
     shine = _reflectance(bridge, reflectance, plan)
     outline = _Outline(bridge, s.terrain_margin, plan)
     first = _first_voxel(bridge, s)
+    share = _Share(s, len(centres), seed)
     pieces, poses = [], []
     for i, child in enumerate(survey.spawn(len(centres))):
         rng = np.random.default_rng(child)
         sweep = scan_station(scene, centres[i], shine, s, rng)
-        piece = _join([outline.keep(r[_thin_rows(r, first, s, thin)]) for r in sweep])
+        if s.raw_points is None:
+            piece = _join([outline.keep(r[_thin_rows(r, first, s, thin)]) for r in sweep])
+        else:
+            piece = _join([outline.keep(r[share.draw(r)]) for r in sweep])
         pose = _pose(centres[i], s, rng)
         pieces.append(Returns(pose(piece.xyz), piece.part, piece.intensity))
         poses.append(pose(centres[i][None])[0])
         if progress is not None:
             progress(i + 1, len(centres))
     station = np.repeat(np.arange(len(pieces)), [len(p.part) for p in pieces])
-    return _finish(bridge, _join(pieces), station, np.array(poses), first, s, thin)
+    found = _join(pieces)
+    if s.raw_points is None:
+        rows, voxel = _fitting_voxel(found, first, s, thin)
+    else:
+        rows = share.rest(len(found.part))
+        _, voxel = _fitting_voxel(found[rows], first, s, thin)
+    return _finish(bridge, found[rows], station[rows], np.array(poses), voxel, s)
+
+
+def thin_scan(scan: Scan, seed: int, settings: ScannerSettings) -> Scan:
+    """A scan of ``raw_points`` with one point per voxel, solids with too few points left out again."""
+    points = Returns(scan.xyz, scan.part, scan.intensity)
+    rows = _thin_rows(points, scan.voxel, settings, seed)
+    found = np.bincount(scan.part[rows][scan.part[rows] >= 0], minlength=len(scan.counts))
+    few = found < max(1, settings.least_points)
+    rows = rows[(scan.part[rows] < 0) | ~few[scan.part[rows]]]
+    arrays = {name: getattr(scan, name)[rows] for name in ("xyz", "part", "label", "station", "intensity")}
+    return replace(scan, **arrays, unseen=tuple(int(i) for i in np.flatnonzero(few)))
 
 
 def _check(bridge: Bridge) -> None:
-    ids = [part.id for part in bridge.parts]
-    if not ids:
+    ids = [part.id for part in bridge.solids]
+    if not bridge.parts:
         raise ValueError(f"bridge {bridge.name} has no parts to scan")
     if sorted(ids) != list(range(len(ids))):
         raise ValueError(f"bridge {bridge.name}: part ids must be 0 to {len(ids) - 1}, each once")
@@ -113,6 +137,8 @@ def _rows(stations: AnyArray) -> FloatArray:
 def _reflectance(bridge: Bridge, given: AnyArray | None, rng: np.random.Generator) -> FloatArray:
     """By part id, the terrain last."""
     drawn = np.clip(rng.normal(0.45, 0.06, size=bridge.n_parts + 1), 0.2, 0.9)
+    others = np.clip(rng.normal(0.45, 0.06, size=len(bridge.surroundings)), 0.2, 0.9)
+    drawn = np.concatenate([drawn[:-1], others, drawn[-1:]])
     if given is not None:
         values = np.asarray(given, dtype=np.float64)
         if values.shape != (bridge.n_parts,) or not np.all((values > 0) & (values <= 1)):
@@ -188,28 +214,41 @@ def _fitting_voxel(r: Returns, voxel: float, s: ScannerSettings, seed: int) -> t
     return rows, voxel
 
 
+class _Share:
+    """Draws points at random: first some of each sweep, so that few need to be kept, then as many as are asked for."""
+
+    def __init__(self, s: ScannerSettings, stations: int, seed: int) -> None:
+        self._rng = np.random.default_rng([seed, 2])
+        self._most = s.raw_points or 0
+        rays = stations * 360.0 * (90.0 - s.lowest) / s.angular_step**2
+        self._share = min(1.0, _FIRST_SHARE * self._most / rays)
+        self._of_terrain = self._share / s.terrain_thinning**2
+
+    def draw(self, r: Returns) -> IntArray:
+        """Rows of a sweep."""
+        chance = np.where(r.part == GROUND, self._of_terrain, self._share)
+        return np.flatnonzero(self._rng.random(len(chance)) < chance)
+
+    def rest(self, n: int) -> IntArray:
+        """Rows of n points of all sweeps."""
+        return np.sort(self._rng.permutation(n)[: self._most])
+
+
 def _finish(
-    bridge: Bridge,
-    all_: Returns,
-    station: IntArray,
-    stations: FloatArray,
-    voxel: float,
-    s: ScannerSettings,
-    seed: int,
+    bridge: Bridge, points: Returns, station: IntArray, stations: FloatArray, voxel: float, s: ScannerSettings
 ) -> Scan:
-    rows, voxel = _fitting_voxel(all_, voxel, s, seed)
-    points = all_[rows]
-    found = np.bincount(points.part[points.part >= 0], minlength=bridge.n_parts)
-    if not found.any():
+    solids = bridge.solids
+    found = np.bincount(points.part[points.part >= 0], minlength=len(solids))
+    if not found[: bridge.n_parts].any():
         raise ValueError(
             f"bridge {bridge.name}: no point of it came back; check the stations and the range limits"
         )
     few = found < max(1, s.least_points)
     keep = (points.part < 0) | ~few[points.part]
-    points, station = points[keep], station[rows][keep]
-    classes = np.full(bridge.n_parts + 1, -1, dtype=np.int64)
-    for part in bridge.parts:
-        classes[part.id] = CLASSES.index(part.label)
+    points, station = points[keep], station[keep]
+    classes = np.full(len(solids) + 1, -1, dtype=np.int64)
+    for solid in solids:
+        classes[solid.id] = LABELS.index(solid.label)
     return Scan(
         name=bridge.name,
         xyz=points.xyz,
@@ -221,4 +260,5 @@ def _finish(
         voxel=voxel,
         unseen=tuple(int(i) for i in np.flatnonzero(few)),
         counts={i: int(n) for i, n in enumerate(found)},
+        origin=np.asarray(bridge.origin, dtype=np.float64),
     )

@@ -31,7 +31,9 @@ class ScannerSettings:
         at most ``points`` points: the voxel size follows from it but is at least ``min_voxel`` m;
         ``terrain_margin`` m around the structure (seen from above) in which terrain is kept, None for no terrain;
         terrain is thinned to voxels ``terrain_thinning`` times as large;
-        parts with fewer than ``least_points`` points are left out and reported.
+        parts with fewer than ``least_points`` points are left out and reported. With ``raw_points``, up to as many
+        are drawn at random of all that were measured (of terrain the square of ``terrain_thinning`` times fewer) in
+        place of one per voxel: dense near the stations, sparse far away, as scanners give them.
     """
 
     instrument_height: float = 1.7
@@ -58,6 +60,7 @@ class ScannerSettings:
     terrain_margin: float | None = 3.0
     terrain_thinning: float = 3.0
     least_points: int = 10
+    raw_points: int | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError naming the setting that makes no sense."""
@@ -65,6 +68,10 @@ class ScannerSettings:
             value = getattr(self, f.name)
             if value is not None and f.name != "lowest" and not value >= 0.0:
                 raise ValueError(f"scanner setting {f.name}={value} must not be negative")
+        if self.raw_points == 0:
+            raise ValueError(
+                "scanner setting raw_points must be greater than zero, or None for one point per voxel"
+            )
         positive = ("points", "max_stations", "spacing", "angular_step", "max_range", "min_voxel")
         for name in positive:
             if not getattr(self, name) > 0:
