@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from gapcut import _core
 from gapcut.scenes.points import local_shape, nearest, point_spacing
@@ -133,7 +132,7 @@ def _islands_joined(points: FloatArray, segments: IntArray) -> IntArray:
         return np.zeros_like(segments)
     if not alone.any():
         return segments
-    _, near = cKDTree(points[~alone]).query(points[alone])
+    near = _core.NearGrid(points[~alone], 0.0, 1.0).nearest(points[alone], 1, 1)[0][:, 0]
     joined = segments.copy()
     joined[alone] = segments[~alone][near]
     return _renumbered(joined)

@@ -6,9 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from gapcut.scenes.groups import segment_means, voxel_sample
+from gapcut.scenes.groups import kept_grid, segment_means, voxel_sample
 from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import SegmentedScan
 from gapcut.scenes.labelling.segments import (
@@ -125,7 +124,9 @@ def place_tile(plan: Plan, tile: Tile) -> None:
     view = plan.view(tile, 2.0 * plan.settings.lengths["voxel"])
     segment = plan.scratch.column("segment")[view.number]
     mine = points["row"] < plan.n_own
-    found = segment[cKDTree(view.xyz).query(points["xyz"][mine])[1]] if mine.any() else segment[:0]
+    wanted = np.ascontiguousarray(points["xyz"][mine])
+    near = kept_grid(view.xyz, plan.settings.lengths["voxel"]).nearest(wanted, 1, 1)[0][:, 0]
+    found = segment[near]
     plan.scratch.column("point_segment")[points["row"][mine]] = found
     plan.scratch.save("placed", tile, count=np.array(len(found)))
 
