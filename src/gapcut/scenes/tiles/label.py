@@ -81,8 +81,8 @@ def label_tiled(
     tell("reading ...")
     seen = survey(scan, _CELLS * voxel, "intensity" in scene_model.channels)
     seen.check(scan, scene_model.channels)
-    grid = TileGrid.of_size(wanted.tile or tile_size(seen), voxel)
     halo = wanted.halo or HALO * voxel
+    grid = TileGrid.of_size(wanted.tile or tile_size(seen, halo), voxel)
     needs = Needs.of(seen, grid, halo, wanted.jobs)
     if announce is not None:
         announce(needs)

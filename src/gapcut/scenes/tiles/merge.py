@@ -28,7 +28,7 @@ def number_kept(plan: Plan) -> None:
     kept = np.zeros(plan.n_rows, dtype=bool)
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     for tile in plan.tiles:
-        found = scratch.load("kept", tile)
+        found = scratch.load("kept", tile, "row", "xyz")
         kept[found["row"]] = True
         low = np.minimum(low, found["xyz"][:, :2].min(axis=0))
         high = np.maximum(high, found["xyz"][:, :2].max(axis=0))
@@ -37,10 +37,11 @@ def number_kept(plan: Plan) -> None:
     number -= 1
     ground = Ground(low, high, size["ground_cell"])
     for tile in plan.tiles:
-        ground.add(scratch.load("kept", tile)["xyz"])
+        ground.add(scratch.load("kept", tile, "xyz")["xyz"])
     ground.open(size["ground_window"])
     for tile in plan.tiles:
-        scratch.save("heights", tile, height=ground.heights(scratch.load("kept", tile)["xyz"]))
+        height = ground.heights(scratch.load("kept", tile, "xyz")["xyz"])
+        scratch.save("heights", tile, own=height, rim=height[scratch.load("rim", tile, "at")["at"]])
     scratch.save("ground", n_kept=np.array(np.count_nonzero(kept)))
 
 
@@ -129,8 +130,8 @@ def _ends_over_seams(plan: Plan, crossing: IntArray, n: int) -> tuple[FloatArray
     number, segment = plan.scratch.column("number"), plan.scratch.column("segment")
     heights, owners = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for tile in plan.tiles:
-        owner = place[segment[number[plan.scratch.load("kept", tile)["row"]]]]
-        heights.append(plan.scratch.load("heights", tile)["height"][owner >= 0])
+        owner = place[segment[number[plan.scratch.load("kept", tile, "row")["row"]]]]
+        heights.append(plan.scratch.load("heights", tile, "own")["own"][owner >= 0])
         owners.append(owner[owner >= 0])
     return height_ends(np.concatenate(heights), np.concatenate(owners), len(crossing))
 

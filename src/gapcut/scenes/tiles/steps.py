@@ -25,6 +25,8 @@ from gapcut.scenes.tiles.grid import Tile
 from gapcut.scenes.tiles.plan import Plan
 from gapcut.typing import AnyArray, IntArray
 
+_ROUNDING = 1e-6  # metres
+
 DRAWN, ASKED = 1, 2
 """Of a kept point: that it is described, and that it is asked, too, whether it is strange."""
 
@@ -39,7 +41,11 @@ def thin_tile(plan: Plan, tile: Tile) -> None:
         channels[:, 0] = plan.intensities.scaled(channels[:, 0])
     if "colour" in plan.channels:
         channels[:, -3:] /= 255.0
-    plan.scratch.save("kept", tile, row=rows[at], xyz=points["xyz"][at], channels=channels)
+    kept = {"row": rows[at], "xyz": points["xyz"][at], "channels": channels}
+    # what the halos of its neighbours may see of it
+    rim = np.flatnonzero(plan.grid.margin(tile, kept["xyz"], -plan.halo) <= _ROUNDING)
+    plan.scratch.save("rim", tile, **{name: column[rim] for name, column in kept.items()}, at=rim)
+    plan.scratch.save("kept", tile, **kept)
 
 
 def grow_tile(plan: Plan, tile: Tile) -> None:

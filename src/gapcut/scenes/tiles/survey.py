@@ -17,6 +17,7 @@ from gapcut.scenes.labelling.scene import IntensityRange
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _SMALL_COLOUR = 255
+_FEW = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,18 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
 
 def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
     """The different rows of (N, 2) whole numbers, ascending, and (N,) which of them each row is."""
-    low = pairs.min(axis=0)
-    width = int(pairs[:, 1].max() - low[1]) + 1
-    keys, of = np.unique((pairs[:, 0] - low[0]) * width + pairs[:, 1] - low[1], return_inverse=True)
+    first, second = pairs[:, 0] - pairs[:, 0].min(), pairs[:, 1] - pairs[:, 1].min()
+    width = int(second.max()) + 1
+    key = first * width + second
+    n_keys = (int(first.max()) + 1) * width
+    if n_keys <= max(_FEW, 4 * len(key)):  # counted, not sorted
+        keys = np.flatnonzero(np.bincount(key, minlength=n_keys))
+        number = np.empty(n_keys, dtype=np.int64)
+        number[keys] = np.arange(len(keys))
+        of = number[key]
+    else:
+        keys, of = np.unique(key, return_inverse=True)
+    low = pairs[:, 0].min(), pairs[:, 1].min()
     return np.column_stack([keys // width, keys % width]) + low, of
 
 
