@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "gapcut/scene/forest.hpp"
+#include "gapcut/scene/morton.hpp"
 #include "gapcut/scene/near_grid.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
@@ -76,6 +77,11 @@ Out<float> shapes_near(const NearGrid& grid, const In2<double>& places, std::int
     return to_array(std::move(out), {places.shape(0), static_cast<std::size_t>(scene::kAround)});
 }
 
+Out<std::int32_t> sort_keys(const In1<std::uint64_t>& keys) {
+    std::vector<std::uint64_t> sorted = to_vector(keys);
+    return to_array(unlocked([&] { return scene::sort_keys(sorted); }));
+}
+
 Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_t seed,
                                const std::optional<In1<std::int64_t>>& numbers) {
     const auto number = numbers ? span(*numbers) : std::span<const std::int64_t>{};
@@ -146,6 +152,7 @@ void bind_scene(nb::module_& m) {
         .def_prop_ro("size", &NearGrid::size)
         .def("nearest", &nearest_points, nb::arg("places").none(), nb::arg("k"), nb::arg("n_threads"))
         .def("shapes", &shapes_near, nb::arg("places"), nb::arg("k"), nb::arg("size"), nb::arg("n_threads"));
+    m.def("sort_keys", &sort_keys, nb::arg("keys"));
     m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"), nb::arg("numbers").none());
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),

@@ -15,6 +15,8 @@ namespace {
 constexpr int kFinest = 5;                // a crowded cube is divided so often
 constexpr int kLevels = 3;                // sizes of cubes that are tried before going down
 constexpr std::size_t kCandidates = 512;  // candidates; more are found by going down
+constexpr std::size_t kCounted = 48;      // so many are sorted by counting
+constexpr double kFarther = 1.3;          // times the squared distance that the search before found
 constexpr std::int64_t kScanned = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -137,7 +139,7 @@ std::vector<std::int32_t> NearGrid::in_order(std::span<const double> places) con
 
 NearSearch::NearSearch(const NearGrid& grid, std::int64_t k)
     : grid_(&grid), k_(static_cast<std::size_t>(k)), blocks_(grid.levels_.size()), squared_(kCandidates),
-      within_(kCandidates + 1) {
+      near_(kCandidates), within_(kCandidates + 1) {
     if (k < 1 || k > grid.n_points()) throw std::invalid_argument("k must be from 1 to the number of points");
     best_.resize(k_);
 }
@@ -154,6 +156,7 @@ std::span<const Near> NearSearch::around(const Vec3& place) {
     }
     n_best_ = 0;
     descend(0, grid_->n_points(), kMortonBits, {0, 0, 0}, place);
+    last_ = most_;
     return best_;
 }
 
@@ -209,23 +212,55 @@ bool NearSearch::found_in(const NearGrid::Level& level, const Block& block, cons
         const double x = block.x[c] - place[0], y = block.y[c] - place[1], z = block.z[c] - place[2];
         squared_[c] = (x * x + y * y) + z * z;
     }
-    const double sure = sure_distance(level, block, place);
-    std::size_t n_within = 0;
-    for (std::size_t c = 0; c < block.n; ++c) {
-        within_[n_within] = static_cast<std::int32_t>(c);
-        n_within += squared_[c] < sure * sure;
-    }
-    if (n_within < k_) {
+    const double sure = sure_distance(level, block, place), most = sure * sure;
+    // The search before was near: what is much farther than its last point need not be sorted.
+    std::size_t n = within(block.n, std::min(most, kFarther * last_));
+    if (n < k_ && kFarther * last_ < most) n = within(block.n, most);
+    if (n < k_) {
         const auto kth = squared_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
         std::nth_element(squared_.begin(), kth, squared_.begin() + static_cast<std::ptrdiff_t>(block.n));
         most_ = std::min(most_, *kth);
         return false;
     }
-    for (std::size_t w = 0; w < n_within; ++w) {
-        const std::size_t c = static_cast<std::size_t>(within_[w]);
-        if (squared_[c] <= most_) offer({squared_[c], grid_->point_of_[block.place[c]], block.place[c]});
-    }
+    sort_within(block, n);
+    last_ = best_[k_ - 1].squared;
     return true;
+}
+
+// Numbers of the candidates nearer than that, in within_, and how many there are.
+std::size_t NearSearch::within(std::size_t n_candidates, double most) {
+    std::size_t n = 0;
+    for (std::size_t c = 0; c < n_candidates; ++c) {
+        within_[n] = static_cast<std::int32_t>(c);
+        n += squared_[c] < most;
+    }
+    return n;
+}
+
+// best_ from the n candidates in within_. A place is the number of those that are nearer, counted without branches;
+// where two are as near, the numbers of the points decide.
+void NearSearch::sort_within(const Block& block, std::size_t n) {
+    for (std::size_t w = 0; w < n; ++w) near_[w] = squared_[static_cast<std::size_t>(within_[w])];
+    const auto near_of = [&](std::size_t w) {
+        const std::int32_t place = block.place[static_cast<std::size_t>(within_[w])];
+        return Near{near_[w], grid_->point_of_[place], place};
+    };
+    std::size_t sum = 0;
+    if (n <= kCounted) {
+        for (std::size_t w = 0; w < n; ++w) {
+            std::int64_t nearer = 0;
+            for (std::size_t v = 0; v < n; ++v) nearer += near_[v] < near_[w];
+            rank_[w] = static_cast<std::size_t>(nearer);
+            sum += rank_[w];
+        }
+    }
+    if (n <= kCounted && 2 * sum == n * (n - 1)) {
+        for (std::size_t w = 0; w < n; ++w)
+            if (rank_[w] < k_) best_[rank_[w]] = near_of(w);
+        return;
+    }
+    for (std::size_t w = 0; w < n; ++w)
+        if (near_[w] <= most_) offer(near_of(w));
 }
 
 // Keeps the best k of what is offered, ascending, and with k of them most_ at the last one's distance.

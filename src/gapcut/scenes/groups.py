@@ -35,6 +35,11 @@ def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None)
     return np.asarray(rows[counted.indices], dtype=np.int64)
 
 
+def key_order(keys: IntArray) -> IntArray:
+    """(N,) rows by ascending key, which is not negative, then by row: a radix sort."""
+    return np.asarray(_core.sort_keys(np.ascontiguousarray(keys).astype(np.uint64)), dtype=np.int64)
+
+
 def spread_sample(groups: IntArray, n_groups: int, most: int, rng: np.random.Generator) -> IntArray:
     """Rows, ascending: all of a group of no more than ``most``, else ``most`` of it, one at random out of each of as
     many equal runs of its rows."""

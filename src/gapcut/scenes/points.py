@@ -59,13 +59,14 @@ def _quotient(a: AnyArray, b: AnyArray) -> Float32Array:
     return np.asarray(np.where(good, a, 0.0) / np.where(good, b, 1.0), dtype=np.float32)
 
 
-def nearest(xyz: AnyArray, k: int = NEIGHBOURS, n_threads: int = 1) -> Int32Array:
-    """(N, k) the k nearest points of each point, equally near ones by number; -1 in a cloud of fewer points."""
+def nearest(xyz: AnyArray, k: int = NEIGHBOURS, n_threads: int = 1, size: float = 0.0) -> Int32Array:
+    """(N, k) the k nearest points of each point, equally near ones by number; -1 in a cloud of fewer points. ``size``:
+    metres in which about so many are expected, where that is known: spares looking for it."""
     points = np.ascontiguousarray(xyz, dtype=np.float64)
     ids = np.full((len(points), k), -1, dtype=np.int32)
     if len(points):
         there = min(k, len(points))
-        ids[:, :there] = _core.NearGrid(points, 0.0, CROWD * there).nearest(None, there, n_threads)[0]
+        ids[:, :there] = _core.NearGrid(points, size, CROWD * there).nearest(None, there, n_threads)[0]
     return ids
 
 

@@ -101,7 +101,7 @@ def grow_regions(
     assert wanted.reach is not None
     assert wanted.extent is not None
     around = max(wanted.neighbours + 1, wanted.shape_neighbours)
-    ids = nearest(points, around, n_threads)
+    ids = nearest(points, around, n_threads, wanted.reach)
     shape = local_shape(points, neighbours=ids[:, : wanted.shape_neighbours], n_threads=n_threads)
     arcs = np.ascontiguousarray(ids[:, : wanted.neighbours + 1])
     if margin is not None:
@@ -122,17 +122,17 @@ def grow_regions(
         wanted.extent,
         wanted.least,
     )
-    segments = _islands_joined(points, found.astype(np.int64))
+    segments = _islands_joined(points, found.astype(np.int64), wanted.reach)
     return Regions(segments, int(segments.max()) + 1, wanted, step)
 
 
-def _islands_joined(points: FloatArray, segments: IntArray) -> IntArray:
+def _islands_joined(points: FloatArray, segments: IntArray, size: float) -> IntArray:
     alone = segments < 0
     if alone.all():
         return np.zeros_like(segments)
     if not alone.any():
         return segments
-    near = _core.NearGrid(points[~alone], 0.0, 1.0).nearest(points[alone], 1, 1)[0][:, 0]
+    near = _core.NearGrid(points[~alone], size, 1.0).nearest(points[alone], 1, 1)[0][:, 0]
     joined = segments.copy()
     joined[alone] = segments[~alone][near]
     return _renumbered(joined)

@@ -103,17 +103,21 @@ class NearSearch {
     void collect(const NearGrid::Level& level, std::uint64_t cube, Block& block) const;
     double sure_distance(const NearGrid::Level& level, const Block& block, const Vec3& place) const;
     bool found_in(const NearGrid::Level& level, const Block& block, const Vec3& place);
+    std::size_t within(std::size_t n_candidates, double most);
+    void sort_within(const Block& block, std::size_t n);
     void descend(std::int64_t first, std::int64_t last, int level, const NearGrid::Cell& cell, const Vec3& place);
     void offer(const Near& near);
 
     const NearGrid* grid_;
     std::size_t k_;
     std::vector<Block> blocks_;  // one a level
-    std::vector<double> squared_;
+    std::vector<double> squared_, near_;
     std::vector<std::int32_t> within_;
+    std::array<std::size_t, 64> rank_{};
     std::vector<Near> best_;
     std::size_t n_best_ = 0;
     double most_ = 0.0;  // squared distance beyond which nothing counts
+    double last_ = 0.0;  // that of the last point which the search before found
 };
 
 // Places to search around, 3 M values; none: the grid's own points, by their number.

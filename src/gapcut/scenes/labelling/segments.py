@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.scenes.groups import blocks, group_order, segment_means, squares
+from gapcut.scenes.groups import blocks, group_order, key_order, segment_means
 from gapcut.typing import BoolArray, FloatArray, IntArray
 
 SEGMENT_FEATURES = (
@@ -220,9 +220,8 @@ def _patches(xyz: FloatArray, segments: IntArray, cell: float) -> tuple[_Patches
         raise ValueError(f"the points reach too far for cubes of {cell:g} m: remove stray points")
     strides = np.array([shape[1] * shape[2], shape[2], 1], dtype=np.int64)
     key = at @ strides
-    column, n_columns = squares(xyz, cell)
-    n = int(segments.max(initial=-1)) + 1
-    order = group_order(column, n_columns, at[:, 2] * np.float64(n) + segments)  # by cube, then segment
+    order = key_order(segments)
+    order = order[key_order(key[order])]  # by cube, then segment
     key, segment = key[order], segments[order]
     new = np.ones(len(key), dtype=bool)
     new[1:] = (np.diff(key) != 0) | (np.diff(segment) != 0)
