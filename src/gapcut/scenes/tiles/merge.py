@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from gapcut.scenes.groups import spread_sample
+from gapcut.scenes.groups import group_order, spread_sample
 from gapcut.scenes.labelling.familiar import evenly
+from gapcut.scenes.labelling.inventory import Segment
 from gapcut.scenes.labelling.segments import (
     Contacts,
     contacts_of,
@@ -134,6 +137,24 @@ def _ends_over_seams(plan: Plan, crossing: IntArray, n: int) -> tuple[FloatArray
         heights.append(plan.scratch.load("heights", tile, "own")["own"][owner >= 0])
         owners.append(owner[owner >= 0])
     return height_ends(np.concatenate(heights), np.concatenate(owners), len(crossing))
+
+
+def gather_segments(plan: Plan, labels: IntArray, sure: AnyArray, names: Mapping[int, str]) -> list[Segment]:
+    """All segments for a table, from the shares of the tiles, with labels (S,) and confidences (S,)."""
+    parts = [plan.scratch.load("listed", tile) for tile in plan.tiles]
+    owner = np.concatenate([part["owner"] for part in parts])
+    corners = np.concatenate([part["corners"] for part in parts]) + np.asarray(plan.shift)
+    size = np.zeros(len(labels), dtype=np.int64)
+    for part in parts:
+        size[part["ids"]] += part["count"]
+    ends = np.cumsum(np.bincount(owner, minlength=len(labels)))
+    groups = np.split(corners[group_order(owner, len(labels))], ends[:-1])
+    rows = zip(labels.tolist(), sure.tolist(), size.tolist(), groups, strict=True)
+    return [
+        Segment.of(i, label, names.get(label, str(label)), chance, n, some)
+        for i, (label, chance, n, some) in enumerate(rows)
+        if n
+    ]
 
 
 def contacts(plan: Plan, table: dict[str, AnyArray]) -> Contacts:

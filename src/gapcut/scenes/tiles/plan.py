@@ -23,7 +23,7 @@ _KEYS = {"gapcut", "model", "scans", "tile", "halo", "classes"}
 _HEAD = '{"classes": '
 _TILE = r"_-?\d+_-?\d+"
 _FILES = re.compile(
-    rf"\.?(points{_TILE}\.bin|(kept|rim|heights|grown|described|rated|placed){_TILE}\.npz|(cut|ground|joined|table)\.npz"
+    rf"\.?(points{_TILE}\.bin|(kept|rim|heights|grown|described|rated|placed|listed){_TILE}\.npz|(cut|ground|joined|table)\.npz"
     r"|(before_original|before_truth|confidence|drawn|label|las|number|point_segment|segment|truth)\.npy)"
     r"(\.[0-9a-f-]+\.part)?"
 )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gapcut.scenes.groups import kept_grid, segment_means, voxel_sample
+from gapcut.scenes.groups import group_order, kept_grid, segment_means, voxel_sample
+from gapcut.scenes.labelling.inventory import hull_corners
 from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import SegmentedScan
 from gapcut.scenes.labelling.segments import (
@@ -135,6 +136,24 @@ def place_tile(plan: Plan, tile: Tile) -> None:
     found = segment[near]
     plan.scratch.column("point_segment")[points["row"][mine]] = found
     plan.scratch.save("placed", tile, count=np.array(len(found)))
+
+
+def list_tile(plan: Plan, tile: Tile) -> None:
+    """Of every segment the number of points in the tile, and those that its extent, outline and hull are made of."""
+    points = plan.points(tile)
+    points = points[points["row"] < plan.n_own]
+    ids, local = np.unique(plan.scratch.column("point_segment")[points["row"]], return_inverse=True)
+    count = np.bincount(local, minlength=len(ids))
+    groups = np.split(group_order(local, len(ids)), np.cumsum(count)[:-1])
+    corners = [hull_corners(points["xyz"][rows]) for rows in groups] if len(ids) else []
+    plan.scratch.save(
+        "listed",
+        tile,
+        ids=ids.astype(np.int64),
+        count=count,
+        owner=np.repeat(ids, [len(some) for some in corners]).astype(np.int64),
+        corners=np.concatenate([np.empty((0, 3)), *corners]),
+    )
 
 
 def scan_of(

@@ -49,7 +49,7 @@ class Survey:
     """What all points of a file have in common: their number; ``low`` and ``high`` (3,); ``intensities`` (None: none,
     or all are 0); ``top_colour``, the largest value (None: no colours, or all are 0); the distinct labels that become
     ``truth`` (None: nothing does), with ``names``; ``original``: whether a file of classes made them of others; points
-    by square of ``cell`` metres."""
+    by square of ``cell`` metres; the coordinate system ``crs``."""
 
     n_points: int
     low: FloatArray
@@ -61,6 +61,7 @@ class Survey:
     original: bool
     squares: Mapping[tuple[int, int], int]
     cell: float
+    crs: str | None
 
     @property
     def shift(self) -> FloatArray:
@@ -81,6 +82,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
     n, low, high = 0, np.full(3, np.inf), np.full(3, -np.inf)
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     top: int | None = None
+    crs: str | None = None
     truth, names, original = None, dict[int, str](), False
     places: dict[tuple[int, int], int] = {}
     for table in scan.tables():
@@ -96,6 +98,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
             truth = np.union1d(found, np.empty(0, dtype=np.int64) if truth is None else truth)
         original |= scan.classes is not None and "label" not in cloud.added and cloud.labels is not None
         names |= dict(before.label_names)
+        crs = crs or cloud.crs
         at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
         for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
             places[i, j] = places.get((i, j), 0) + count
@@ -113,6 +116,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
         original=original,
         squares=places,
         cell=cell,
+        crs=crs,
     )
 
 
