@@ -179,7 +179,7 @@ def scan_of(
         table=SegmentTable(shapes, table["values"], table["mean_height"]),
         contacts=nothing if contacts is None else contacts,
         channels=table["channels"],
-        labels=np.full(0 if point_segment is None else len(point_segment), -1),
+        labels=np.broadcast_to(np.int64(-1), 0 if point_segment is None else len(point_segment)),
         segment_seen="segment" in plan.settings.points,
     )
 
