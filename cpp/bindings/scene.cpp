@@ -3,15 +3,20 @@
 
 #include "arrays.hpp"
 #include "gapcut/scene/forest.hpp"
+#include "gapcut/scene/morton.hpp"
+#include "gapcut/scene/near_grid.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 #include "gapcut/scene/regions.hpp"
 #include "gapcut/scene/shape.hpp"
 #include "gapcut/scene/shot.hpp"
+#include "gapcut/scene/thin.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
 namespace {
 
+using scene::Forest;
+using scene::NearGrid;
 using scene::RadiusGrid;
 
 template <class A>
@@ -49,13 +54,38 @@ nb::tuple shape_of_nearest(const In2<double>& xyz, const In2<std::int32_t>& ids,
     });
 }
 
-Out<float> shapes_around(const In2<double>& kept, const In2<std::int64_t>& ids, const In2<double>& centres, double size,
+scene::Places places_of(const std::optional<In2<double>>& places) {
+    return places ? scene::Places(span(*places)) : std::nullopt;
+}
+
+nb::tuple nearest_points(const NearGrid& grid, const std::optional<In2<double>>& places, std::int64_t k,
                          int n_threads) {
-    std::vector<float> out(centres.shape(0) * static_cast<std::size_t>(scene::kAround));
-    until(std::nullopt, [&](const StopTest& stop) {
-        scene::shapes_around(span(kept), span(ids), span(centres), size, n_threads, out, stop);
-    });
-    return to_array(std::move(out), {centres.shape(0), static_cast<std::size_t>(scene::kAround)});
+    const std::size_t n = places ? places->shape(0) : static_cast<std::size_t>(grid.n_points());
+    if (k < 1 || k > grid.n_points()) throw nb::value_error("k must be from 1 to the number of points");
+    const std::size_t width = static_cast<std::size_t>(k);
+    std::vector<std::int32_t> ids(n * width);
+    std::vector<double> squared(n * width);
+    until(std::nullopt,
+          [&](const StopTest& stop) { scene::nearest(grid, places_of(places), k, n_threads, ids, squared, stop); });
+    return nb::make_tuple(to_array(std::move(ids), {n, width}), to_array(std::move(squared), {n, width}));
+}
+
+Out<float> shapes_near(const NearGrid& grid, const In2<double>& places, std::int64_t k, double size, int n_threads) {
+    std::vector<float> out(places.shape(0) * static_cast<std::size_t>(scene::kAround));
+    until(std::nullopt,
+          [&](const StopTest& stop) { scene::shapes_near(grid, span(places), k, size, n_threads, out, stop); });
+    return to_array(std::move(out), {places.shape(0), static_cast<std::size_t>(scene::kAround)});
+}
+
+Out<std::int32_t> sort_keys(const In1<std::uint64_t>& keys) {
+    std::vector<std::uint64_t> sorted = to_vector(keys);
+    return to_array(unlocked([&] { return scene::sort_keys(sorted); }));
+}
+
+Out<std::int64_t> voxel_sample(const In2<double>& xyz, double size, std::uint64_t seed,
+                               const std::optional<In1<std::int64_t>>& numbers) {
+    const auto number = numbers ? span(*numbers) : std::span<const std::int64_t>{};
+    return to_array(unlocked([&] { return scene::voxel_sample(span(xyz), size, seed, number); }));
 }
 
 nb::tuple grow_regions(const In2<double>& xyz, const In2<float>& normals, const In2<float>& axes,
@@ -69,30 +99,29 @@ nb::tuple grow_regions(const In2<double>& xyz, const In2<float>& normals, const 
     return nb::make_tuple(to_array(std::move(found.segment)), to_array(std::move(found.step)));
 }
 
-Out<float> forest_means(const In1<std::int32_t>& root, const In1<std::int32_t>& feature, const In1<std::int32_t>& left,
-                        const In1<std::int32_t>& right, const In1<double>& threshold, const In2<float>& value,
-                        const In2<float>& rows, int n_threads) {
-    const scene::ForestArrays forest{span(root),
-                                     span(feature),
-                                     span(left),
-                                     span(right),
-                                     span(threshold),
-                                     span(value),
-                                     static_cast<std::int64_t>(rows.shape(1)),
-                                     static_cast<std::int64_t>(value.shape(1))};
-    std::vector<float> out(rows.shape(0) * value.shape(1));
-    until(std::nullopt, [&](const StopTest& stop) {
-        scene::check(forest);
-        scene::forest_means(forest, span(rows), n_threads, out, stop);
-    });
-    return to_array(std::move(out), {rows.shape(0), value.shape(1)});
+void new_forest(Forest* self, const In1<std::int32_t>& root, const In1<std::int32_t>& feature,
+                const In1<std::int32_t>& left, const In1<std::int32_t>& right, const In1<double>& threshold,
+                const In2<float>& value, std::int64_t n_features) {
+    const scene::ForestArrays arrays{
+        span(root),      span(feature), span(left), span(right),
+        span(threshold), span(value),   n_features, static_cast<std::int64_t>(value.shape(1))};
+    unlocked([&] { new (self) Forest(arrays); });
+}
+
+Out<float> forest_means(const Forest& forest, const In2<float>& rows, int n_threads) {
+    const std::size_t width = static_cast<std::size_t>(forest.n_classes());
+    std::vector<float> out(rows.shape(0) * width);
+    until(std::nullopt, [&](const StopTest& stop) { forest.means(span(rows), n_threads, out, stop); });
+    return to_array(std::move(out), {rows.shape(0), width});
 }
 
 }  // namespace
 
 void bind_scene(nb::module_& m) {
-    m.def("forest_means", &forest_means, nb::arg("root"), nb::arg("feature"), nb::arg("left"), nb::arg("right"),
-          nb::arg("threshold"), nb::arg("value"), nb::arg("rows"), nb::arg("n_threads"));
+    nb::class_<Forest>(m, "Forest")
+        .def("__init__", &new_forest, nb::arg("root"), nb::arg("feature"), nb::arg("left"), nb::arg("right"),
+             nb::arg("threshold"), nb::arg("value"), nb::arg("n_features"))
+        .def("means", &forest_means, nb::arg("rows"), nb::arg("n_threads"));
     nb::class_<RadiusGrid>(m, "RadiusGrid")
         .def(
             "__init__",
@@ -113,8 +142,18 @@ void bind_scene(nb::module_& m) {
         .def("shot", &shot, nb::arg("normals"), nb::arg("at"), nb::arg("wrap_cosine"), nb::arg("n_threads"))
         .def("shape", &shape_within_radius, nb::arg("n_threads"));
     m.def("shape_of_nearest", &shape_of_nearest, nb::arg("xyz"), nb::arg("neighbours"), nb::arg("n_threads"));
-    m.def("shapes_around", &shapes_around, nb::arg("kept"), nb::arg("ids"), nb::arg("centres"), nb::arg("size"),
-          nb::arg("n_threads"));
+    nb::class_<NearGrid>(m, "NearGrid")
+        .def(
+            "__init__",
+            [](NearGrid* self, const In2<double>& xyz, double size, double crowd) {
+                unlocked([&] { new (self) NearGrid(span(xyz), size, crowd); });
+            },
+            nb::arg("xyz"), nb::arg("size"), nb::arg("crowd"))
+        .def_prop_ro("size", &NearGrid::size)
+        .def("nearest", &nearest_points, nb::arg("places").none(), nb::arg("k"), nb::arg("n_threads"))
+        .def("shapes", &shapes_near, nb::arg("places"), nb::arg("k"), nb::arg("size"), nb::arg("n_threads"));
+    m.def("sort_keys", &sort_keys, nb::arg("keys"));
+    m.def("voxel_sample", &voxel_sample, nb::arg("xyz"), nb::arg("size"), nb::arg("seed"), nb::arg("numbers").none());
     m.def("grow_regions", &grow_regions, nb::arg("xyz"), nb::arg("normals"), nb::arg("axes"), nb::arg("variances"),
           nb::arg("neighbours"), nb::arg("angle"), nb::arg("offset"), nb::arg("curvature"), nb::arg("linearity"),
           nb::arg("reach"), nb::arg("extent"), nb::arg("least"));

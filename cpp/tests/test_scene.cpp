@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -85,29 +87,52 @@ GAPCUT_TEST(shot_is_of_unit_length_and_frames_are_right_handed) {
 
 GAPCUT_TEST(shapes_of_a_line_and_of_a_leaning_plate) {
     // Places along z, and a plate that rises with x.
-    std::vector<double> kept;
-    for (int i = 0; i < 5; ++i) kept.insert(kept.end(), {0.0, 0.0, 0.1 * i});
+    std::vector<double> line, plate;
+    for (int i = 0; i < 5; ++i) line.insert(line.end(), {0.0, 0.0, 0.1 * i});
     for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) kept.insert(kept.end(), {1.0 + 0.1 * i, 0.1 * j, 0.1 * i});
-    const std::vector<double> centres{0.0, 0.0, 0.1, 1.1, 0.1, 0.1};
-    const std::vector<std::int64_t> ids{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
-    std::vector<float> out(12);
-    const std::span all(ids);
-    shapes_around(kept, all.first(5), std::span(centres).first(3), 0.2, 1, std::span(out).first(6));
-    shapes_around(kept, all.last(9), std::span(centres).last(3), 0.2, 1, std::span(out).last(6));
-    const double line[] = {1.0, 0.0, 1.0, 1.0, 0.4, 0.1 / 0.6};
-    for (std::size_t a = 0; a < 2; ++a) CHECK(near(out[a], line[a], 1e-6));
-    for (std::size_t a = 3; a < 6; ++a) CHECK(near(out[a], line[a], 1e-6));
-    CHECK(near(out[6] + out[7], 1.0, 1e-6));
-    CHECK(near(out[8], 1.0 - std::sqrt(0.5), 1e-6));
-    const std::vector<std::int64_t> wrong{99};
-    bool refused = false;
-    try {
-        shapes_around(kept, wrong, std::span(centres).first(3), 0.2, 1, std::span(out).first(6));
-    } catch (const std::invalid_argument&) {
-        refused = true;
-    }
-    CHECK(refused);
+        for (int j = 0; j < 3; ++j) plate.insert(plate.end(), {1.0 + 0.1 * i, 0.1 * j, 0.1 * i});
+    const std::vector<double> on_line{0.0, 0.0, 0.1}, on_plate{1.1, 0.1, 0.1};
+    std::vector<float> out(14);
+    shapes_near(NearGrid(line, 0.0, 2.0), on_line, 5, 0.2, 1, std::span(out).first(7));
+    shapes_near(NearGrid(plate, 0.0, 2.0), on_plate, 9, 0.2, 1, std::span(out).last(7));
+    const double wanted[] = {1.0, 0.0, 1.0, 1.0, 0.4, 0.1 / 0.6, 0.14};
+    for (const std::size_t a : {0, 1, 3, 4, 5, 6}) CHECK(near(out[a], wanted[a], 1e-6));
+    CHECK(near(out[7] + out[8], 1.0, 1e-6));
+    CHECK(near(out[9], 1.0 - std::sqrt(0.5), 1e-6));
+}
+
+GAPCUT_TEST(the_nearest_points_are_those_of_a_full_search) {
+    // A plate with twins, a crowd, and stray points far away; places on, beside and outside of them.
+    std::mt19937 random(7);
+    std::uniform_real_distribution<double> unit(0.0, 1.0);
+    std::vector<double> xyz;
+    for (int i = 0; i < 400; ++i)
+        xyz.insert(xyz.end(), {std::floor(20 * unit(random)), std::floor(20 * unit(random)), 0.0});
+    for (int i = 0; i < 700; ++i)
+        xyz.insert(xyz.end(), {1e-3 * unit(random), 1e-3 * unit(random), 1e-3 * unit(random)});
+    for (int i = 0; i < 9; ++i) xyz.insert(xyz.end(), {1e4 * unit(random), -1e4 * unit(random), 1e4 * unit(random)});
+    std::vector<double> places(xyz.end() - 60, xyz.end());
+    for (int i = 0; i < 60; ++i) places.push_back(60.0 * unit(random) - 20.0);
+    places.insert(places.end(), {-9e5, 9e5, 9e5, 0.5, 0.5, 0.5});
+    const std::int64_t n = static_cast<std::int64_t>(xyz.size()) / 3, m = static_cast<std::int64_t>(places.size()) / 3;
+    for (const double size : {0.0, 1e-9, 0.7, 30.0, 1e7})
+        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{10}, n}) {
+            std::vector<std::int32_t> ids(static_cast<std::size_t>(m * k));
+            std::vector<double> squared(ids.size());
+            nearest(NearGrid(xyz, size, 4.0), std::span<const double>(places), k, 1, ids, squared);
+            bool same = true;
+            for (std::int64_t i = 0; i < m; ++i) {
+                std::vector<std::pair<double, std::int32_t>> all;
+                for (std::int64_t j = 0; j < n; ++j) {
+                    const double x = xyz[3 * j] - places[3 * i], y = xyz[3 * j + 1] - places[3 * i + 1];
+                    const double z = xyz[3 * j + 2] - places[3 * i + 2];
+                    all.emplace_back((x * x + y * y) + z * z, static_cast<std::int32_t>(j));
+                }
+                std::sort(all.begin(), all.end());
+                for (std::int64_t j = 0; j < k; ++j) same &= all[j] == std::pair(squared[i * k + j], ids[i * k + j]);
+            }
+            CHECK(same);
+        }
 }
 
 GAPCUT_TEST(two_faces_and_a_stray_piece) {

@@ -1,5 +1,7 @@
 """Forests as arrays: what scikit-learn says, and nothing else is read."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -50,3 +52,10 @@ def test_arrays_that_are_no_forest_are_refused():
             TreeForest.from_arrays(bad, 3)
     with pytest.raises(ValueError, match="take 3 features"):
         TreeForest.from_arrays(good, 3).probabilities(np.zeros((2, 4)))
+
+
+def test_trees_that_were_asked_can_be_sent_to_another_process():
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    forest = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2)
+    said = forest.probabilities(x)
+    assert np.array_equal(pickle.loads(pickle.dumps(forest)).probabilities(x), said)

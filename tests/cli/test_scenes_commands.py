@@ -330,12 +330,59 @@ def test_a_geopackage_of_segments_says_what_the_table_says(place, tmp_path, run)
         assert np.array_equal(corners[0], corners[-1])
 
 
-def test_a_table_of_segments_and_tiles_are_not_for_one_run(place, tmp_path, capsys):
-    from gapcut.cli import main
+def test_a_table_of_segments_in_tiles_is_that_of_the_whole(place, tmp_path, run):
+    import csv
 
-    arguments = ["label", place / "new.laz", "--model", place / "m.gapcut", "--out", tmp_path / "o.laz"]
-    assert main([*(str(a) for a in arguments), "--tile", "9", "--segments", "csv"]) != 0
-    assert "leave out --segments" in capsys.readouterr().err
+    options = ["--model", place / "m.gapcut", "--jobs", 1, "--segments", "csv"]
+    for name, how in (("whole", []), ("tiled", ["--tile", 9, "--halo", 8]), ("one", ["--tile", 1000])):
+        code, _, err = run("label", place / "new.laz", "--out", tmp_path / f"{name}.laz", *options, *how)
+        assert code == 0, err
+    whole, tiled, one = (
+        list(csv.DictReader((tmp_path / f"{name}.laz.segments.csv").open()))
+        for name in ("whole", "tiled", "one")
+    )
+    keys = [key for key in whole[0] if key != "class"]
+    for found in (one, tiled):  # in tiles a segment or two may have other points
+        assert len(found) == len(whole)
+        a, b = (np.array([[float(row[key]) for key in keys] for row in rows]) for rows in (whole, found))
+        same = (np.abs(a - b) <= 1e-6 * np.abs(a) + 1e-9).all(axis=1)
+        assert same.mean() >= (1.0 if found is one else 0.95)
+        assert [r["class"] for r in found] == [r["class"] for r in whole]
+        assert sum(int(r["points"]) for r in found) == read_cloud(place / "new.laz").n_points
+
+
+@pytest.mark.parametrize("tiles", [[], ["--tile", 9, "--halo", 8]])
+def test_a_dxf_of_segments_has_a_prism_of_each_on_the_layer_of_its_class(place, tmp_path, run, tiles):
+    import csv
+
+    ezdxf = pytest.importorskip("ezdxf")
+    options = ["--model", place / "m.gapcut", "--out", tmp_path / "a.laz", "--jobs", 1, *tiles]
+    for kind in ("csv", "dxf"):
+        code, _, err = run("label", place / "new.laz", *options, "--segments", kind)
+        assert code == 0, err
+    table = list(csv.DictReader((tmp_path / "a.laz.segments.csv").open()))
+    document = ezdxf.readfile(tmp_path / "a.laz.segments.dxf")
+    assert not document.audit().errors
+    shapes = list(document.modelspace().query("LWPOLYLINE"))
+    assert len(shapes) == len(table)
+    assert {row["class"] for row in table} <= {layer.dxf.name for layer in document.layers}
+    for shape, row in zip(shapes, table, strict=True):
+        assert shape.dxf.layer == row["class"]
+        assert shape.closed
+        low, high = float(row["z_min"]), float(row["z_max"])
+        assert (shape.dxf.elevation, shape.dxf.thickness) == pytest.approx((low, high - low), abs=1e-6)
+        corners = np.array(list(shape.vertices()))
+        assert np.allclose(corners.min(axis=0), [float(row["x_min"]), float(row["y_min"])])
+        assert np.allclose(corners.max(axis=0), [float(row["x_max"]), float(row["y_max"])])
+        said = [tag.value for tag in shape.get_xdata("GAPCUT")]
+        told = dict(zip(said[::2], said[1::2], strict=True))
+        assert (told["segment"], told["points"]) == (int(row["segment"]), int(row["points"]))
+        assert told["confidence"] == pytest.approx(float(row["confidence"]), rel=1e-5)
+    assert run("label", place / "new.laz", *options, "--segments", "dxf")[0] == 0  # ours, and replaced
+    (tmp_path / "a.laz.segments.dxf").write_text("999\nsomebody's drawing\n")
+    code, _, err = run("label", place / "new.laz", *options, "--segments", "dxf")
+    assert code == 2
+    assert "a.laz.segments.dxf" in err
 
 
 def test_labels_corrected_by_hand_are_reported_without_reasons(place, tmp_path, run):
@@ -397,6 +444,20 @@ def test_ctrl_c_in_tiles_ends_a_folder(place, tmp_path, monkeypatch):
     assert not [p for p in (tmp_path / "out").iterdir() if p.suffix == ".json"]
 
 
+def test_a_corrected_scan_beside_the_file_is_read_as_those_of_the_folder(tmp_path):
+    from gapcut.cli.scenes import _beside
+    from gapcut.scenes.labelling import Corrections, key_of
+
+    lines = ["0 0 0 3", "nan 0 0 3", "1 0 0 4"]
+    (tmp_path / "out.xyz").write_text("\n".join(lines) + "\n")
+    columns = "x,y,z,segment"
+    cloud = read_cloud(tmp_path / "out.xyz", invalid="drop", columns=columns.split(","))
+    one = Corrections(tmp_path / "c.json", "out", key_of(cloud), {3: "wall"})
+    [found] = _beside(one, tmp_path, columns)
+    assert one.fit(found)
+    assert found.segments.tolist() == [3, 4]
+
+
 def test_a_scan_is_corrected_and_learned_from(place, labelled, tmp_path, run):
     from gapcut.scenes.labelling.corrections import segments_key
 
@@ -409,15 +470,18 @@ def test_a_scan_is_corrected_and_learned_from(place, labelled, tmp_path, run):
     said = {"scan": "out", "key": segments_key(cloud.segments), "segments": []}
     said["segments"] = [{"segment": largest, "class": "lawn"}]
 
-    def train(more):
+    def train(more, *also):
         (tmp_path / "c.json").write_text(
             json.dumps({"gapcut": "corrections", "format": 1, "scans": [{**said, **more}]})
         )
         options = ["--trees", 5, "--voxel", 0.2, "--gap", 0.5, "--jobs", 1, "--json"]
         out = ["--out", tmp_path / "again.gapcut", "--corrections", tmp_path / "c.json"]
-        return run("scenes", "train", tmp_path / "train", *out, *options)
+        return run("scenes", "train", tmp_path / "train", *out, *options, *also)
 
-    code, out, err = train({})
+    code, _, err = train({})
+    assert code == 2
+    assert f"calls segment {largest} of out 'lawn', a class that no scan has" in err
+    code, out, err = train({}, "--new-classes", "lawn, kerb")
     assert code == 0, err
     assert json.loads(out)["scans"] == 4
     assert SceneModel.load(tmp_path / "again.gapcut").class_names == [

@@ -61,13 +61,29 @@ def test_labels_get_the_numbers_of_the_other_scans(tmp_path: Path) -> None:
         labels=np.array([5, 5, 8, 8, 8, 8]), label_names={5: "wire", 8: "ground"}, segments=None, added=()
     )
     given = read_corrections([written(tmp_path, (0, "wire"), (1, "kerb"))])
-    clouds = apply_corrections([labelled(), other], given)
+    with pytest.raises(
+        CloudFileError, match=r"c\.json: calls segment 1 of scan 'kerb', .* --new-classes kerb"
+    ):
+        apply_corrections([labelled(), other], given)
+    clouds = apply_corrections([labelled(), other], given, ["kerb"])
     assert clouds[0].labels is not None
     names = [clouds[0].name_of(k) for k in clouds[0].labels.tolist()]
     assert names == ["wire", "wire", "kerb", "kerb", "-1", "wire"]
     assert clouds[0].labels[0] == 5
     assert clouds[0].labels[2] not in (5, 8)
     assert clouds[1] is other
+
+
+def test_numbers_without_names_are_not_taken_for_classes_that_were_chosen(tmp_path: Path) -> None:
+    """A file that lost its names: 0 is still true of one point, and is called "0"."""
+    bare = labelled(label_names={})
+    with pytest.raises(CloudFileError, match=r"'wire', a class that no scan has \(there are 0\)"):
+        apply_corrections([bare], read_corrections([written(tmp_path, (0, "wire"))]))
+    given = read_corrections([written(tmp_path, (0, "wire"), (2, "0"))])
+    [cloud] = apply_corrections([bare], given, ["wire"])
+    assert cloud.labels is not None
+    assert cloud.labels.tolist() == [2, 2, 0, -1, 0, 1]
+    assert [cloud.name_of(k) for k in (0, 1, 2)] == ["0", "1", "wire"]
 
 
 def test_files_about_one_scan_are_put_together_unless_they_disagree(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapcut.scenes.groups import blocks, group_order, segment_means, spread_sample, squares
+from gapcut.scenes.groups import blocks, group_order, segment_means, spread_sample, squares, voxel_sample
 from gapcut.scenes.labelling.segments import segment_shapes
 from gapcut.scenes.labelling.surroundings import columns
 
@@ -116,3 +116,28 @@ def test_segment_means():
         segment_means(values, [0, 0, 2, -1], 3)
     with pytest.raises(ValueError, match="beyond"):
         segment_means(values, [0, 0, 2, -1], 2)
+
+
+def _mixed(x: int) -> int:
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_each_cube_the_point_with_the_least_hash_is_kept(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    xyz = rng.normal(scale=3.0, size=(500, 3))
+    numbers = rng.choice(10**6, 500, replace=False)
+    for given in (None, numbers):
+        best: dict[tuple[int, ...], tuple[int, int]] = {}
+        for row, place in enumerate(xyz):
+            number = row if given is None else int(given[row])
+            cube = tuple(np.floor(place / 0.7).astype(int).tolist())
+            best[cube] = min(best.get(cube, (2**64, 0)), (_mixed(seed ^ _mixed(number)), row))
+        assert voxel_sample(xyz, 0.7, seed, given).tolist() == sorted(row for _, row in best.values())
+    assert len(voxel_sample(xyz, 1e-4, 0)) == 500
+    assert voxel_sample(np.empty((0, 3)), 1.0, 0).tolist() == []
+    with pytest.raises(ValueError, match="point 1 is not finite or more than a million voxels"):
+        voxel_sample(np.array([[0.0, 0, 0], [1e6, 0, 0]]), 1.0, 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
+from gapcut import _core
 from gapcut.scenes.groups import voxel_sample
 from gapcut.scenes.labelling.surroundings import ground_heights
 from gapcut.scenes.points import (
@@ -39,6 +40,45 @@ def test_shape_is_the_eigensystem_of_the_covariance(seed: int) -> None:
     assert np.array_equal(
         by_radius.normals, local_shape(points, radius=0.9, n_threads=3).normals, equal_nan=True
     )
+
+
+def cloud_of_many_kinds(seed: int) -> np.ndarray:
+    """A grid with ties and twins, a crowd in one place, and stray points."""
+    rng = np.random.default_rng(seed)
+    grid = rng.integers(0, 6, size=(300, 3)) * [0.5, 0.5, 0.0]
+    crowd = rng.normal(scale=1e-4, size=(700, 3))
+    stray = rng.normal(scale=1e3, size=(10, 3))
+    return np.array([500_000.0, -6e6, 0.0]) + rng.permutation(np.concatenate([grid, crowd, stray]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_nearest_are_those_of_a_full_search_and_ties_go_to_the_lower_number(seed: int) -> None:
+    points = cloud_of_many_kinds(seed)
+    far = ((points[:, None] - points) ** 2)[..., [0, 1, 2]].sum(axis=2)
+    wanted = np.argsort(far, axis=1, kind="stable")
+    for k in (1, 7, 40):
+        assert np.array_equal(nearest(points, k), wanted[:, :k])
+        assert np.array_equal(nearest(points, k, n_threads=3), wanted[:, :k])
+    some = nearest(points[:5], 8)
+    assert (some[:, 5:] == -1).all()
+    assert np.array_equal(np.sort(some[:, :5], axis=1), np.tile(np.arange(5), (5, 1)))
+    for size in (1e-5, 0.3, 100.0):
+        grid = _core.NearGrid(points, size, 1.0)
+        ids, squared = grid.nearest(np.ascontiguousarray(points[::7] + 0.2), 3, 1)
+        away = ((points[::7, None] + 0.2 - points) ** 2).sum(axis=2)
+        order = np.argsort(away, axis=1, kind="stable")[:, :3]
+        assert np.array_equal(ids, order)
+        assert np.array_equal(squared, np.take_along_axis(away, order, axis=1))
+
+
+def test_what_cannot_be_searched_is_named() -> None:
+    with pytest.raises(ValueError, match="point 1 has a coordinate that is not finite"):
+        nearest(np.array([[0.0, 0, 0], [0, np.nan, 0]]))
+    grid = _core.NearGrid(np.zeros((2, 3)), 0.0, 1.0)
+    with pytest.raises(ValueError, match="place 0 has a coordinate that is not finite"):
+        grid.nearest(np.array([[np.inf, 0, 0]]), 1, 1)
+    with pytest.raises(ValueError, match="k must be from 1"):
+        grid.nearest(None, 3, 1)
 
 
 def test_features_of_known_shapes() -> None:

@@ -138,6 +138,51 @@ def test_other_formats_are_cut_too(place, tmp_path):
     assert (tmp_path / "w.ply").read_bytes() == (tmp_path / "t.ply").read_bytes()
 
 
+def cloud_optimised(source: Path, target: Path) -> None:
+    """The points of a LAS file, with intensity and colour, in the tree of a COPC file: each tenth at its root, others
+    in cubes two levels below it."""
+    copc = pytest.importorskip("copclib")
+    las = laspy.read(source)
+    low, header = las.xyz.min(axis=0), las.header
+    size = float((las.xyz.max(axis=0) - low).max()) + 1.0
+    writer = copc.FileWriter(
+        str(target), copc.CopcConfigWriter(7, copc.Vector3(*header.scales), copc.Vector3(*header.offsets))
+    )
+    about, box = writer.copc_config.copc_info, writer.copc_config.las_header
+    about.center_x, about.center_y, about.center_z = (low + size / 2).tolist()
+    about.halfsize, about.spacing = size / 2, 1.0
+    box.min, box.max = copc.Vector3(*low), copc.Vector3(*las.xyz.max(axis=0))
+    cubes = np.floor((las.xyz - low) / size * 4).astype(int)
+    first = np.arange(len(las.xyz)) % 10 == 0
+    parts = [((0, 0, 0, 0), np.flatnonzero(first))]
+    for cube in np.unique(cubes[~first], axis=0):
+        parts.append(((2, *cube.tolist()), np.flatnonzero(~first & (cubes == cube).all(axis=1))))
+    for key, rows in parts:
+        points = copc.Points(box)
+        for row in rows:
+            point = points.CreatePoint()
+            point.x, point.y, point.z = las.xyz[row].tolist()
+            point.intensity = int(las.intensity[row])
+            point.red, point.green, point.blue = (int(las[c][row]) for c in ("red", "green", "blue"))
+            points.AddPoint(point)
+        writer.AddNode(copc.VoxelKey(*key), points)
+    writer.Close()
+
+
+@pytest.mark.filterwarnings("ignore:.*no longer a cloud-optimised one")
+def test_a_cloud_optimised_file_is_read_chunk_by_chunk_in_its_order(place, tmp_path):
+    source = tmp_path / "town.copc.laz"
+    cloud_optimised(place / "town.laz", source)
+    with pytest.warns(UserWarning, match="no longer a cloud-optimised one"):
+        whole(source, tmp_path / "w.laz", place / "m.gapcut")
+    label_tiled(tmp_path / "t.laz", ScanFile(source), place / "m.gapcut", TileOptions(1000.0))
+    label_tiled(tmp_path / "n.laz", ScanFile(source), place / "m.gapcut", TileOptions(9.0, 8.0))
+    assert (tmp_path / "w.laz").read_bytes() == (tmp_path / "t.laz").read_bytes()
+    assert same_share(tmp_path / "n.laz", tmp_path / "w.laz") >= 0.999
+    assert np.array_equal(laspy.read(tmp_path / "n.laz").xyz, laspy.read(source).xyz)
+    assert len(laspy.read(source).xyz) == len(laspy.read(place / "town.laz").xyz)
+
+
 # --- pieces
 
 

@@ -1,27 +1,19 @@
 #include "gapcut/scene/forest.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
-#include <vector>
 
 namespace gapcut::scene {
 namespace {
 
-constexpr std::int64_t kBlock = 256;
+constexpr int kSteps = 3;             // of a row, before it is looked whether it has arrived
+constexpr std::int64_t kBlock = 512;  // rows that a tree is asked for while it stays in the cache
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-constexpr std::size_t kTogether = 8;
-
-// A node in one quarter of a cache line. A leaf leads to itself.
-struct Node {
-    float threshold;
-    std::int32_t feature;
-    std::array<std::int32_t, 2> child;
-};
 
 // The largest float that is at most the threshold: floats compare with it as with the threshold itself.
 float float_below(double threshold) {
@@ -29,34 +21,6 @@ float float_below(double threshold) {
     return static_cast<double>(near) <= threshold ? near
                                                   : std::nextafter(near, -std::numeric_limits<float>::infinity());
 }
-
-std::vector<Node> packed(const ForestArrays& f) {
-    std::vector<Node> nodes(f.feature.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const auto self = static_cast<std::int32_t>(i);
-        nodes[i] = f.feature[i] < 0 ? Node{0.0F, 0, {self, self}}
-                                    : Node{float_below(f.threshold[i]), f.feature[i], {f.left[i], f.right[i]}};
-    }
-    return nodes;
-}
-
-// The leaves of up to kTogether rows, which go down side by side: one does not wait for the memory of another.
-void leaves_of(const std::vector<Node>& nodes, std::int32_t root, const float* rows, std::int64_t width,
-               std::span<std::int32_t> leaf) {
-    std::fill(leaf.begin(), leaf.end(), root);
-    for (bool moving = true; moving;) {
-        moving = false;
-        for (std::size_t r = 0; r < leaf.size(); ++r) {
-            const Node& node = nodes[at(leaf[r])];
-            const float value = rows[static_cast<std::int64_t>(r) * width + node.feature];
-            const std::int32_t next = node.child[value <= node.threshold ? 0 : 1];
-            moving |= next != leaf[r];
-            leaf[r] = next;
-        }
-    }
-}
-
-}  // namespace
 
 void check(const ForestArrays& f) {
     const auto n = static_cast<std::int64_t>(f.feature.size());
@@ -79,27 +43,70 @@ void check(const ForestArrays& f) {
         throw std::invalid_argument("a value of the forest is not finite");
 }
 
-void forest_means(const ForestArrays& f, std::span<const float> rows, int threads, std::span<float> out,
-                  const StopTest& stop) {
-    const std::int64_t n = static_cast<std::int64_t>(rows.size()) / f.n_features, k = f.n_classes;
-    if (static_cast<std::int64_t>(rows.size()) != n * f.n_features || static_cast<std::int64_t>(out.size()) != n * k)
+}  // namespace
+
+Forest::Forest(const ForestArrays& f)
+    : n_features_(f.n_features), n_classes_(f.n_classes), roots_(f.root.begin(), f.root.end()) {
+    check(f);
+    nodes_.resize(f.feature.size());
+    const auto width = at(n_classes_);
+    std::map<std::vector<float>, std::int32_t> known;  // leaves of few points say few different things
+    std::vector<float> said(width);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (f.feature[i] >= 0) {
+            nodes_[i] = {float_below(f.threshold[i]), f.feature[i], {f.left[i], f.right[i]}};
+            continue;
+        }
+        std::copy_n(f.value.begin() + static_cast<std::ptrdiff_t>(i * width), width, said.begin());
+        const auto [place, is_new] = known.try_emplace(said, static_cast<std::int32_t>(known.size()));
+        if (is_new) values_.insert(values_.end(), said.begin(), said.end());
+        const auto self = static_cast<std::int32_t>(i);
+        nodes_[i] = {std::bit_cast<float>(place->second), 0, {self, self}};
+    }
+}
+
+// leaf[r] becomes the leaf that row r ends in. Rows take a few steps in turn, and the processor begins with the next
+// one while it waits for the memory of one; those that have arrived fall out of the list of the `moving`.
+void Forest::find_leaves(std::int32_t root, const float* rows, std::int64_t n, std::int32_t* leaf,
+                         std::int32_t* moving) const {
+    const Node* const nodes = nodes_.data();
+    std::fill_n(leaf, n, root);
+    for (std::int64_t r = 0; r < n; ++r) moving[r] = static_cast<std::int32_t>(r);
+    for (std::int64_t n_moving = n; n_moving > 0;) {
+        std::int64_t left = 0;
+        for (std::int64_t m = 0; m < n_moving; ++m) {
+            const std::int32_t r = moving[m];
+            const float* const row = rows + r * n_features_;
+            std::int32_t i = leaf[r];
+            for (int step = 0; step < kSteps; ++step) {
+                const Node& node = nodes[i];
+                i = node.child[row[node.feature] <= node.threshold ? 0 : 1];
+            }
+            leaf[r] = i;
+            moving[left] = r;
+            left += nodes[i].child[0] != i;
+        }
+        n_moving = left;
+    }
+}
+
+void Forest::means(std::span<const float> rows, int threads, std::span<float> out, const StopTest& stop) const {
+    const std::int64_t n = static_cast<std::int64_t>(rows.size()) / n_features_, k = n_classes_;
+    if (static_cast<std::int64_t>(rows.size()) != n * n_features_ || static_cast<std::int64_t>(out.size()) != n * k)
         throw std::invalid_argument("rows do not fit the forest's features");
-    const std::vector<Node> nodes = packed(f);
     parallel_for((n + kBlock - 1) / kBlock, threads,
                  [&](std::int64_t block, int) {
-                     const std::int64_t first = block * kBlock, last = std::min(n, first + kBlock);
-                     std::vector<double> sum(at((last - first) * k), 0.0);
-                     // A tree stays in cache for the whole block.
-                     for (const std::int32_t root : f.root)
-                         for (std::int64_t i = first; i < last; i += kTogether) {
-                             std::array<std::int32_t, kTogether> places;
-                             const std::span leaf(places.data(), std::min(kTogether, at(last - i)));
-                             leaves_of(nodes, root, rows.data() + i * f.n_features, f.n_features, leaf);
-                             for (std::size_t r = 0; r < leaf.size(); ++r)
-                                 for (std::int64_t c = 0; c < k; ++c)
-                                     sum[at((i - first) * k + c) + r * at(k)] += f.value[at(leaf[r] * k + c)];
+                     const std::int64_t first = block * kBlock, count = std::min(n - first, kBlock);
+                     std::vector<double> sum(at(count * k), 0.0);
+                     std::vector<std::int32_t> leaf(at(count)), moving(at(count));
+                     for (const std::int32_t root : roots_) {
+                         find_leaves(root, rows.data() + first * n_features_, count, leaf.data(), moving.data());
+                         for (std::int64_t r = 0; r < count; ++r) {
+                             const float* const said = values_.data() + k * row_of(nodes_[at(leaf[at(r)])]);
+                             for (std::int64_t c = 0; c < k; ++c) sum[at(r * k + c)] += said[c];
                          }
-                     const double share = 1.0 / static_cast<double>(f.root.size());
+                     }
+                     const double share = 1.0 / static_cast<double>(roots_.size());
                      std::transform(sum.begin(), sum.end(), out.begin() + first * k,
                                     [share](double s) { return static_cast<float>(s * share); });
                  },

@@ -16,8 +16,9 @@ Eigen3 eigen(const Scatter& s) {
         for (const auto& [p, q] : pairs) {
             if (a[p][q] == 0.0) continue;
             const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-            const double t = std::copysign(1.0, theta) / (std::abs(theta) + std::hypot(theta, 1.0));
-            const double c = 1.0 / std::hypot(t, 1.0), sine = t * c;
+            // a theta whose square overflows is a rotation by nothing
+            const double t = std::copysign(1.0, theta) / (std::abs(theta) + std::sqrt(theta * theta + 1.0));
+            const double c = 1.0 / std::sqrt(t * t + 1.0), sine = t * c;
             const int r = 3 - p - q;
             const double apq = a[p][q], arp = a[r][p], arq = a[r][q];
             a[p][p] -= t * apq;

@@ -77,26 +77,21 @@ void shape_of_nearest(std::span<const double> xyz, std::span<const std::int32_t>
     });
 }
 
-void shapes_around(std::span<const double> kept, std::span<const std::int64_t> ids, std::span<const double> centres,
-                   double size, int threads, std::span<float> out, const StopTest& stop) {
-    const std::int64_t n = static_cast<std::int64_t>(centres.size()) / 3;
-    const std::int64_t k = n > 0 ? static_cast<std::int64_t>(ids.size()) / n : 0;
-    const std::int64_t n_kept = static_cast<std::int64_t>(kept.size()) / 3;
-    if (static_cast<std::int64_t>(ids.size()) != n * k || static_cast<std::int64_t>(out.size()) != kAround * n)
-        throw std::invalid_argument("neighbour ids and room must be as many for each point");
-    for (const std::int64_t j : ids)
-        if (j < 0 || j >= n_kept) throw std::invalid_argument("a neighbour is no point");
-    for_blocks(n, threads, stop, [&](std::int64_t i, int) {
-        const Vec3 centre{centres[3 * i], centres[3 * i + 1], centres[3 * i + 2]};
+void shapes_near(const NearGrid& grid, std::span<const double> places, std::int64_t k, double size, int threads,
+                 std::span<float> out, const StopTest& stop) {
+    if (static_cast<std::int64_t>(out.size()) * 3 != kAround * static_cast<std::int64_t>(places.size()))
+        throw std::invalid_argument("room for seven values a place is needed");
+    search_all(grid, places, k, threads, stop, [&](std::int64_t row, NearSearch& search, const Vec3& centre) {
         Vec3 sum{};
         Scatter scatter;
-        double low = 0.0, high = 0.0;  // of the heights over the centre's
-        for (const std::int64_t j : ids.subspan(i * k, k)) {
-            const Vec3 offset = minus({kept[3 * j], kept[3 * j + 1], kept[3 * j + 2]}, centre);
+        double low = 0.0, high = 0.0, far = 0.0;  // heights over the centre's; sum of distances
+        for (const Near& near : search.around(centre)) {
+            const Vec3 offset = minus(grid.at(near.place), centre);
             for (std::size_t a = 0; a < 3; ++a) sum[a] += offset[a];
             scatter.add(offset, 1.0);
             low = std::min(low, offset[2]);
             high = std::max(high, offset[2]);
+            far += std::sqrt(near.squared);
         }
         scatter.add(sum, -1.0 / static_cast<double>(k));
         const Eigen3 e = eigen(scatter);
@@ -107,8 +102,9 @@ void shapes_around(std::span<const double> kept, std::span<const std::int64_t> i
                                                  1.0 - std::abs(e.vectors[0][2]),
                                                  std::abs(e.vectors[2][2]),
                                                  high - low,
-                                                 -low / (high - low + size)};
-        std::transform(values.begin(), values.end(), out.begin() + kAround * i,
+                                                 -low / (high - low + size),
+                                                 far / static_cast<double>(k)};
+        std::transform(values.begin(), values.end(), out.begin() + kAround * row,
                        [](double v) { return static_cast<float>(v); });
     });
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,9 +57,19 @@ class Trees:
         values = np.ascontiguousarray(rows, dtype=np.float32)
         if values.ndim != 2 or values.shape[1] != self.n_features:
             raise ValueError(f"rows have shape {values.shape}, but the trees take {self.n_features} features")
-        arrays = (self.root, self.feature, self.left, self.right, self.threshold, self.value)
-        out: Float32Array = _core.forest_means(*arrays, values, n_threads)
+        out: Float32Array = self._packed.means(values, n_threads)
         return out
+
+    @cached_property
+    def _packed(self) -> _core.Forest:
+        """As the core asks them, which takes longer to make than some rows take. Raises ValueError for arrays that are
+        no trees."""
+        arrays = (self.root, self.feature, self.left, self.right, self.threshold, self.value)
+        return _core.Forest(*arrays, self.n_features)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made of the arrays."""
+        return {**self.to_arrays(), "n_features": self.n_features}
 
     def to_arrays(self) -> dict[str, AnyArray]:
         """What :meth:`from_arrays` takes."""
@@ -74,7 +85,7 @@ class Trees:
             if arrays[key].dtype != kind or arrays[key].ndim != (2 if key == "value" else 1):
                 raise ValueError(f"array {key!r} of the forest has another type or shape")
         trees = cls(**{key: np.ascontiguousarray(arrays[key]) for key in _DTYPES}, n_features=n_features)
-        trees.means(np.zeros((1, n_features), dtype=np.float32))  # the core checks them
+        _ = trees._packed  # the core checks them
         return trees
 
 

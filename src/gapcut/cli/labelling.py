@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gapcut.scenes.labelling import LabelledScan, SceneModel
     from gapcut.scenes.labelling.scene import Stopwatch
 
-SegmentFormat = Literal["csv", "gpkg"]
+SegmentFormat = Literal["csv", "gpkg", "dxf"]
 
 
 def label(
@@ -84,7 +84,7 @@ def label(
     :param invalid: Points whose places are not finite: error, or drop them.
     :param columns: Names of the columns of a text file, as in x,y,z,red,green,blue,label; default: its header.
     :param classes: JSON file of the model's classes and the LAS classes to write, as for scenes train.
-    :param segments: Write a table of the segments beside each labelled scan, too (.segments.csv or .segments.gpkg).
+    :param segments: Write a table of the segments beside each labelled scan, too: .segments.csv, .gpkg or .dxf.
     :param tile: Metres: label square tiles of this size in --jobs processes; large LAS is cut unasked.
     :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
     """
@@ -102,7 +102,7 @@ def label(
         if engine != "threads" or address is not None:
             raise ValueError("--engine and --address are for many scans: name a folder of them")
         return _label_one(labelling, jobs_of[0], as_json)
-    tiling.check(segments is not None)
+    tiling.check()
     asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments, "tile": tile, "halo": halo}
     with closing(engine_for(engine, jobs, address)) as workers:
         labelling = replace(labelling, tiling=replace(tiling, jobs=workers.threads))
@@ -142,8 +142,10 @@ def _label_one(labelling: _Labelling, job: FileJob, as_json: bool) -> int:
 
 def _writes(pairs: list[tuple[Path, Path]], segments: SegmentFormat | None) -> dict[Path, Kind]:
     """What is written of scans, and beside them. Raises ImportError where something that writes it is not there."""
-    if segments == "gpkg":
-        needed("pyogrio", "GeoPackage files need", "gis")
+    from gapcut.scenes.labelling.inventory import NEEDS
+
+    if segments in NEEDS:
+        needed(*NEEDS[segments], "gis")
     writes: dict[Path, Kind] = {}
     for _, target in pairs:
         summary = summary_path(target)
@@ -172,16 +174,18 @@ class _Labelling:
     def run(self, job: FileJob, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
         """Label one scan; its summary."""
         from gapcut.scenes.clouds import check_labelled, read_cloud, with_original, write_labelled
-        from gapcut.scenes.labelling.inventory import segment_table, write_geopackage
+        from gapcut.scenes.labelling.inventory import Inventory
         from gapcut.scenes.labelling.scene import Stopwatch
         from gapcut.scenes.tiles import ScanFile
 
         source, target, columns = job.source, job.target, job.options
-        how = self.tiling.options(source, self.model, whole=self.segments is not None)
+        how = self.tiling.options(source, self.model)
         if how is not None:
             scan = ScanFile(source, self.invalid, columns, self.classes)
             with _known(target):
-                document = label_in_tiles(scan, target, self.model, self.file, how, self.time_limit, say)
+                document = label_in_tiles(
+                    scan, target, self.model, self.file, how, self.time_limit, say, self.segments
+                )
             write_text(summary_path(target), json_text(document))
             return document
         clock = Stopwatch()
@@ -202,10 +206,8 @@ class _Labelling:
         with _known(target):
             write_result(target, lambda path: write_labelled(path, source, labelled, **options))
         found.reasons.save(reasons_path(target))
-        if self.segments == "csv":
-            write_text(segments_path(target, "csv"), segment_table(labelled))
-        elif self.segments:
-            write_geopackage(segments_path(target, self.segments), labelled)
+        if self.segments:
+            Inventory.of(labelled).write(segments_path(target, self.segments), self.segments)
         clock.begin(None)
         document = _label_document(self.model, source, target, found, labelled, clock)
         write_text(summary_path(target), json_text(document))

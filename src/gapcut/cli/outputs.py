@@ -91,7 +91,8 @@ PICTURE = Kind("PNG picture", lambda path: _head(path).startswith(_MAGIC[".png"]
 SEGMENTS = Kind(
     "table of segments",
     lambda path: (
-        _head(path).startswith((b"segment,label,", b"SQLite format 3\0")) and ".segments." in path.name
+        _head(path).startswith((b"segment,label,", b"SQLite format 3\0", b"  0\nSECTION"))
+        and ".segments." in path.name
     ),
 )
 LABELLED_SCAN = Kind(

@@ -49,6 +49,7 @@ def train_command(
     columns: str | None = None,
     classes: Path | None = None,
     corrections: tuple[Path, ...] = (),
+    new_classes: str | None = None,
     jobs: Jobs = -1,
     certified: Certified = False,
     force: Force = False,
@@ -66,6 +67,7 @@ def train_command(
     :param columns: Names of the columns of text files, as in x,y,z,red,green,blue,label; default: their headers.
     :param classes: JSON file of classes to learn and the LAS classes they are read from: {"vegetation": [5, 3, 4]}.
     :param corrections: File saved from the page of a labelled scan, which lies in FOLDER or beside the file.
+    :param new_classes: Classes, separated by commas, that corrections may choose though no scan has them.
     """
     from gapcut.scenes.labelling import SceneSettings, TrainingOptions
 
@@ -77,7 +79,7 @@ def train_command(
     )
     with watch_interrupt() as interrupt, working("reading scans ...") as status:
         try:
-            clouds, skipped = _training_clouds(folder, columns, classes, corrections)
+            clouds, skipped = _training_clouds(folder, columns, classes, corrections, new_classes)
             trained = _train(clouds, SceneSettings(voxel=voxel), options, interrupt, status)
             interrupt.saving = True
         except KeyboardInterrupt:
@@ -114,7 +116,11 @@ def _train(
 
 
 def _training_clouds(
-    folder: Path, columns: str | None, classes: Path | None, corrections: Sequence[Path]
+    folder: Path,
+    columns: str | None,
+    classes: Path | None,
+    corrections: Sequence[Path],
+    new_classes: str | None,
 ) -> tuple[list[PointCloud], list[str]]:
     """The labelled scans of a folder, and those that corrections speak of, in the classes of a file, if one is named;
     and the files left out."""
@@ -138,18 +144,19 @@ def _training_clouds(
             )
     for one in corrected:
         if one.key not in keys:
-            clouds += _beside(one)
-    clouds = apply_corrections(clouds, corrected)
+            clouds += _beside(one, folder, columns)
+    expected = [name.strip() for name in (new_classes or "").split(",") if name.strip()]
+    clouds = apply_corrections(clouds, corrected, expected)
     return clouds if class_map is None else [class_map.ours(cloud) for cloud in clouds], skipped
 
 
-def _beside(one: Corrections) -> list[PointCloud]:
+def _beside(one: Corrections, folder: Path, columns: str | None) -> list[PointCloud]:
     """The scan that a file of corrections speaks of, if it lies beside the file; one of its name with other segments
     if there is no better."""
     from gapcut.scenes.clouds import clouds_in, read_cloud
 
     named = [path for path in clouds_in(one.file.absolute().parent)[0] if path.stem == one.scan]
-    found = [read_cloud(path) for path in named]
+    found = [read_cloud(path, invalid="drop", columns=columns_for(path, folder, columns)) for path in named]
     return sorted(found, key=one.fit)[-1:]
 
 

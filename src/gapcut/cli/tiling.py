@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gapcut.cli.outputs import reasons_path
+from gapcut.cli.outputs import reasons_path, segments_path
 from gapcut.engines import peak_memory_mb
 
 if TYPE_CHECKING:
     from gapcut.scenes.labelling import SceneModel
+    from gapcut.scenes.labelling.inventory import Kind
     from gapcut.scenes.labelling.scene import Say
     from gapcut.scenes.tiles import Needs, ScanFile, TiledScan, TileOptions
 
@@ -29,28 +30,22 @@ class Tiling:
     halo: float | None
     jobs: int
 
-    def check(self, whole: bool) -> bool:
-        """Whether tiles are asked for. Raises ValueError for sizes that are none, and with ``whole``."""
+    def check(self) -> bool:
+        """Whether tiles are asked for. Raises ValueError for sizes that are none."""
         from gapcut.scenes.tiles import TileOptions
 
-        asked = self.tile is not None or self.halo is not None
-        if asked and whole:
-            raise ValueError(
-                "a table of segments needs the whole scan: leave out --segments, or --tile and --halo"
-            )
         TileOptions(self.tile, self.halo, self.jobs)
-        return asked
+        return self.tile is not None or self.halo is not None
 
-    def options(self, source: Path, model: SceneModel, whole: bool) -> TileOptions | None:
-        """How to cut a file into tiles, None where it is labelled whole: where nothing asks for tiles and it is small,
-        or where it is ``whole`` that is asked for. Raises ValueError where that and tiles are."""
+    def options(self, source: Path, model: SceneModel) -> TileOptions | None:
+        """How to cut a file into tiles; None, to label it whole, where nothing asks for tiles and it is small."""
         from gapcut.scenes.clouds.las import announced_points
         from gapcut.scenes.tiles import TileOptions, free_bytes
 
-        asked = self.check(whole)
+        asked = self.check()
         n = announced_points(source) or 0
         large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > _SHARE * free_bytes()
-        if whole or not (asked or (large and model.settings.segments == "grown")):
+        if not (asked or (large and model.settings.segments == "grown")):
             return None
         return TileOptions(self.tile, self.halo, self.jobs)
 
@@ -63,8 +58,10 @@ def label_in_tiles(
     how: TileOptions,
     limit: float,
     say: Say,
+    segments: Kind | None = None,
 ) -> dict[str, Any]:
-    """Label a file tile by tile; its summary. After Ctrl-C what is found stays for another run."""
+    """Label a file tile by tile, with a table of its ``segments`` if one is asked for; its summary. After Ctrl-C what
+    is found stays for another run."""
     from gapcut.scenes.tiles import label_tiled
 
     def announce(needs: Needs) -> None:
@@ -78,7 +75,10 @@ def label_in_tiles(
         time_limit=limit,
         say=lambda step: say(f"{scan.path.name}: {step}"),
         announce=announce,
+        listed=segments is not None,
     )
+    if segments is not None and found.inventory is not None:
+        found.inventory.write(segments_path(target, segments), segments)
     found.reasons.save(reasons_path(target))
     return _document(found, scan.path, target, model)
 

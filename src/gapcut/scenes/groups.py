@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import cKDTree
 
+from gapcut import _core
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 _FEW_CELLS = 1 << 20
 _BLOCK = 1 << 16
 _CHUNK = 500_000
-_REACH = 1_000_000  # voxels from the origin
 
 
 def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None) -> IntArray:
@@ -35,6 +33,11 @@ def group_order(groups: AnyArray, n_groups: int, values: AnyArray | None = None)
     # what becomes the rows of a sparse matrix is counted, not sorted
     counted = sp.csr_array((np.ones(n, dtype=np.int8), (ids[rows], np.arange(n))), shape=(n_groups, n))
     return np.asarray(rows[counted.indices], dtype=np.int64)
+
+
+def key_order(keys: IntArray) -> IntArray:
+    """(N,) rows by ascending key, which is not negative, then by row: a radix sort."""
+    return np.asarray(_core.sort_keys(np.ascontiguousarray(keys).astype(np.uint64)), dtype=np.int64)
 
 
 def spread_sample(groups: IntArray, n_groups: int, most: int, rng: np.random.Generator) -> IntArray:
@@ -115,34 +118,20 @@ def voxel_sample(xyz: FloatArray, size: float, seed: int, numbers: IntArray | No
     ``numbers`` (N,) of the points, default their rows. The same for any order of the points' cubes. Raises ValueError
     for points that are not finite or too far away.
     """
-    if not (size > 0.0 and math.isfinite(size)):
-        raise ValueError("the voxel size must be a finite number > 0")
-    cell = np.floor(xyz / size)
-    far = ~(np.abs(cell) < _REACH).all(axis=1)
-    if far.any():
-        raise ValueError(
-            f"point {int(np.argmax(far))} is not finite or more than a million voxels from the origin: "
-            "subtract an offset first"
-        )
-    key = (cell.astype(np.int64) + _REACH) @ (1 << np.array([42, 21, 0]))
-    number = np.arange(len(key)) if numbers is None else numbers
-    order = np.argsort(_mixed(np.uint64(seed) ^ _mixed(number.astype(np.uint64))))
-    return np.sort(order[np.unique(key[order], return_index=True)[1]])
-
-
-def _mixed(x: AnyArray) -> AnyArray:
-    """SplitMix64 (Steele, Lea, Flood 2014)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
+    named = None if numbers is None else np.ascontiguousarray(numbers, dtype=np.int64)
+    return np.asarray(_core.voxel_sample(np.ascontiguousarray(xyz, dtype=np.float64), size, seed, named))
 
 
 def thin(xyz: FloatArray, size: float, n_threads: int = 1) -> Thinned:
     """One random point (always the same) of each cube of ``size`` metres."""
     rows = voxel_sample(xyz, size, 0)
     keeper = np.empty(len(xyz), dtype=np.int32)
-    tree = cKDTree(xyz[rows])
+    grid = kept_grid(xyz[rows], size)
     for i in range(0, len(xyz), _CHUNK):
-        keeper[i : i + _CHUNK] = tree.query(xyz[i : i + _CHUNK], k=1, workers=n_threads)[1]
+        keeper[i : i + _CHUNK] = grid.nearest(xyz[i : i + _CHUNK], 1, n_threads)[0][:, 0]
     return Thinned(rows, keeper)
+
+
+def kept_grid(xyz: FloatArray, size: float) -> _core.NearGrid:
+    """To search for the nearest of the points that are kept of cubes of ``size`` metres."""
+    return _core.NearGrid(xyz, 1.5 * size, 1.0)

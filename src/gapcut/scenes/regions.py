@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from gapcut import _core
 from gapcut.scenes.points import local_shape, nearest, point_spacing
@@ -102,7 +101,7 @@ def grow_regions(
     assert wanted.reach is not None
     assert wanted.extent is not None
     around = max(wanted.neighbours + 1, wanted.shape_neighbours)
-    ids = nearest(points, around, n_threads)
+    ids = nearest(points, around, n_threads, wanted.reach)
     shape = local_shape(points, neighbours=ids[:, : wanted.shape_neighbours], n_threads=n_threads)
     arcs = np.ascontiguousarray(ids[:, : wanted.neighbours + 1])
     if margin is not None:
@@ -123,17 +122,17 @@ def grow_regions(
         wanted.extent,
         wanted.least,
     )
-    segments = _islands_joined(points, found.astype(np.int64))
+    segments = _islands_joined(points, found.astype(np.int64), wanted.reach)
     return Regions(segments, int(segments.max()) + 1, wanted, step)
 
 
-def _islands_joined(points: FloatArray, segments: IntArray) -> IntArray:
+def _islands_joined(points: FloatArray, segments: IntArray, size: float) -> IntArray:
     alone = segments < 0
     if alone.all():
         return np.zeros_like(segments)
     if not alone.any():
         return segments
-    _, near = cKDTree(points[~alone]).query(points[alone])
+    near = _core.NearGrid(points[~alone], size, 1.0).nearest(points[alone], 1, 1)[0][:, 0]
     joined = segments.copy()
     joined[alone] = segments[~alone][near]
     return _renumbered(joined)

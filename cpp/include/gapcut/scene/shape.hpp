@@ -5,6 +5,7 @@
 #include <span>
 
 #include "gapcut/parallel.hpp"
+#include "gapcut/scene/near_grid.hpp"
 #include "gapcut/scene/radius_grid.hpp"
 
 namespace gapcut::scene {
@@ -20,14 +21,14 @@ struct ShapeOut {
 void shape_of_nearest(std::span<const double> xyz, std::span<const std::int32_t> ids, std::int64_t k, int threads,
                       const ShapeOut& out, const StopTest& stop = {});
 
-// Values a point of shapes_around.
-inline constexpr std::int64_t kAround = 6;
+// Values a place of shapes_near.
+inline constexpr std::int64_t kAround = 7;
 
-// What `centres` look like among their k neighbours each, ids of `kept`; with variances l1 >= l2 >= l3 of these, their
-// axis a (of l1) and normal n (of l3): (l1 - l2) / l1, (l2 - l3) / l1, 1 - |n_z|, |a_z|; range r of the heights of all
-// and of the centre; the centre's height in it over (r + size).
-void shapes_around(std::span<const double> kept, std::span<const std::int64_t> ids, std::span<const double> centres,
-                   double size, int threads, std::span<float> out, const StopTest& stop = {});
+// What places (3 M values) look like among their k nearest points of the grid; with variances l1 >= l2 >= l3 of these,
+// their axis a (of l1) and normal n (of l3): (l1 - l2) / l1, (l2 - l3) / l1, 1 - |n_z|, |a_z|; range r of the heights
+// of all and of the place; the place's height in it over (r + size); mean distance.
+void shapes_near(const NearGrid& grid, std::span<const double> places, std::int64_t k, double size, int threads,
+                 std::span<float> out, const StopTest& stop = {});
 
 // Over all points within the grid's radius.
 void shape_within_radius(const RadiusGrid& grid, int threads, const ShapeOut& out, const StopTest& stop = {});

@@ -63,23 +63,30 @@ class Corrections:
             raise CloudFileError(
                 self.file, f"speaks of {self.scan}, which has other segments: was it labelled again since?"
             )
+        before = np.full(cloud.n_points, NO_LABEL)
+        if TRUTH in cloud.added:
+            given = np.asarray(cloud.extra[TRUTH])
+            before = np.where(np.isfinite(given), given, NO_LABEL).astype(np.int64)
         names = dict(cloud.label_names)
-        number_of = {name: number for number, name in names.items()}
+        # numbers without a name, of a file that lost them, are in use too, and called as the page calls them
+        used = sorted({*names, *np.unique(before).tolist(), *_present(cloud)} - {NO_LABEL})
+        number_of = {cloud.name_of(number): number for number in used}
         for name in self.classes.values():
             if name not in number_of:
-                number_of[name] = max(names, default=-1) + 1
-                names[number_of[name]] = name
+                number_of[name] = max(number_of.values(), default=-1) + 1
+            names[number_of[name]] = name
         chosen = np.full(int(cloud.segments.max()) + 2, NO_LABEL)  # the last is that of segment -1
         for segment, name in self.classes.items():
             if segment >= len(chosen) - 1:
                 raise CloudFileError(self.file, f"{self.scan} has no segment {segment}")
             chosen[segment] = number_of[name]
         now = chosen[cloud.segments]
-        before = np.full(cloud.n_points, NO_LABEL)
-        if TRUTH in cloud.added:
-            given = np.asarray(cloud.extra[TRUTH])
-            before = np.where(np.isfinite(given), given, NO_LABEL).astype(np.int64)
         return cloud.replace(labels=np.where(now == NO_LABEL, before, now), label_names=names, added=())
+
+
+def _present(cloud: PointCloud) -> list[int]:
+    """Numbers of the labels that occur."""
+    return [] if cloud.labels is None else np.unique(cloud.labels[cloud.labelled]).tolist()
 
 
 def read_corrections(paths: Sequence[str | PathLike[str]]) -> list[Corrections]:
@@ -119,10 +126,13 @@ def _of_scan(path: Path, said: dict[str, Any]) -> Corrections:
     return Corrections(path, str(said["scan"]), str(said["key"]), classes)
 
 
-def apply_corrections(clouds: Sequence[PointCloud], given: Sequence[Corrections]) -> list[PointCloud]:
+def apply_corrections(
+    clouds: Sequence[PointCloud], given: Sequence[Corrections], new_classes: Sequence[str] = ()
+) -> list[PointCloud]:
     """The scans, those that are spoken of with labels to learn from, called by the numbers that the others use.
 
-    Raises CloudFileError where a scan that is spoken of is not among them, or has other segments.
+    Raises CloudFileError where a scan that is spoken of is not among them, or has other segments, and where a class is
+    neither one of the scans' nor among the ``new_classes``.
     """
     by_key = {one.key: one for one in given}
     about = [by_key.get(key_of(cloud) or "") if given else None for cloud in clouds]
@@ -137,8 +147,8 @@ def apply_corrections(clouds: Sequence[PointCloud], given: Sequence[Corrections]
     names: dict[int, str] = {}
     for cloud, one in zip(clouds, about, strict=True):
         if one is None and cloud.labels is not None:
-            present = np.unique(cloud.labels[cloud.labelled]).tolist()
-            names |= {number: cloud.name_of(number) for number in present}
+            names |= {number: cloud.name_of(number) for number in _present(cloud)}
+    _check_classes(clouds, about, {*names.values(), *new_classes})
     out = []
     for cloud, one in zip(clouds, about, strict=True):
         if one is None:
@@ -151,3 +161,20 @@ def apply_corrections(clouds: Sequence[PointCloud], given: Sequence[Corrections]
         names = {**names, **more}
         out.append(taught.replace(labels=labels, label_names=names))
     return out
+
+
+def _check_classes(
+    clouds: Sequence[PointCloud], about: Sequence[Corrections | None], known: set[str]
+) -> None:
+    """Every class that was chosen is ``known``, or one that the labelled scan could have been given."""
+    for cloud, one in zip(clouds, about, strict=True):
+        if one is not None:
+            known = known | {cloud.name_of(number) for number in {*cloud.label_names, *_present(cloud)}}
+    for one in (said for said in about if said is not None):
+        for segment, name in one.classes.items():
+            if name not in known:
+                raise CloudFileError(
+                    one.file,
+                    f"calls segment {segment} of {one.scan} {name!r}, a class that no scan has (there are "
+                    f"{', '.join(sorted(known))}): if it is a new one, say so with --new-classes {name}",
+                )

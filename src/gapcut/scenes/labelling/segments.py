@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapcut.scenes.groups import blocks, group_order, segment_means, squares
+from gapcut.scenes.groups import blocks, group_order, key_order, segment_means
 from gapcut.typing import BoolArray, FloatArray, IntArray
 
 SEGMENT_FEATURES = (
@@ -144,10 +144,13 @@ class Contacts:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Points of one segment in one cube, sorted by cube: ``key`` of the cube, ``segment``, ``mean`` (P, 3), ``first``
-    of the points."""
+    """Points of one segment in one cube, sorted by cube: ``cubes`` (C,) keys of those with points, ``begins`` (C + 1,)
+    the first patch of each, and the end; of a patch its place in these, ``cube``, ``segment``, ``mean`` (P, 3), and
+    ``first`` of the points."""
 
-    key: IntArray
+    cubes: IntArray
+    begins: IntArray
+    cube: IntArray
     segment: IntArray
     mean: FloatArray
     first: IntArray
@@ -220,15 +223,17 @@ def _patches(xyz: FloatArray, segments: IntArray, cell: float) -> tuple[_Patches
         raise ValueError(f"the points reach too far for cubes of {cell:g} m: remove stray points")
     strides = np.array([shape[1] * shape[2], shape[2], 1], dtype=np.int64)
     key = at @ strides
-    column, n_columns = squares(xyz, cell)
-    n = int(segments.max(initial=-1)) + 1
-    order = group_order(column, n_columns, at[:, 2] * np.float64(n) + segments)  # by cube, then segment
+    order = key_order(segments)
+    order = order[key_order(key[order])]  # by cube, then segment
     key, segment = key[order], segments[order]
     new = np.ones(len(key), dtype=bool)
     new[1:] = (np.diff(key) != 0) | (np.diff(segment) != 0)
     start = np.flatnonzero(new)
     mean = np.add.reduceat(xyz[order], start, axis=0) / np.diff(start, append=len(key))[:, None]
-    return _Patches(key[start], segment[start], mean, order[start]), strides
+    key = key[start]
+    begins = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
+    cube = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    return _Patches(key[begins[:-1]], begins, cube, segment[start], mean, order[start]), strides
 
 
 def _places(
@@ -236,12 +241,15 @@ def _places(
 ) -> tuple[IntArray, IntArray, FloatArray, BoolArray, FloatArray]:
     """Segments (u, v) of all places in contact at one offset, how much higher u is (m), whether the line between them
     is steep, and its length (m); of all first patches, or those where ``starts``."""
-    wanted = patches.key + int(np.dot(strides, offset))
-    first, last = (np.searchsorted(patches.key, wanted, side) for side in ("left", "right"))
+    wanted = patches.cubes + int(np.dot(strides, offset))
+    found = np.minimum(np.searchsorted(patches.cubes, wanted), len(wanted) - 1)
+    there = patches.cubes[found] == wanted
+    first = patches.begins[found][patches.cube]
+    last = np.where(there, patches.begins[found + 1], patches.begins[found])[patches.cube]
     if offset == (0, 0, 0):
-        first = np.arange(len(wanted)) + 1  # each pair of one cube once
+        first = np.arange(len(first)) + 1  # each pair of one cube once
     count = last - first if starts is None else np.where(starts, last - first, 0)
-    i = np.repeat(np.arange(len(wanted)), count)
+    i = np.repeat(np.arange(len(first)), count)
     j = np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
     line = patches.mean[i] - patches.mean[j]
     distance = np.linalg.norm(line, axis=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt, grey_opening
-from scipy.spatial import cKDTree
 
 from gapcut import _core
 from gapcut.scenes.groups import group_order, squares, voxel_sample
@@ -22,7 +21,6 @@ SCALE_FEATURES = (
 COLUMN_FEATURES = ("height above ground", "column height", "column share below", "column filling")
 """Features of a point from the points above and below it; see :func:`columns`."""
 
-_CHUNK = 65_536
 _MOST_CELLS = 4_000_000
 
 
@@ -42,15 +40,8 @@ def shapes_at_scale(
     (m), height in range (z - min z) / (max z - min z + size), reach: mean distance (m).
     """
     kept = xyz[voxel_sample(xyz, size, 0, numbers)]
-    tree, k = cKDTree(kept), min(neighbours, len(kept))
-    out = np.empty((len(at), len(SCALE_FEATURES)), dtype=np.float32)
-    for i in range(0, len(at), _CHUNK):
-        centre = xyz[at[i : i + _CHUNK]]
-        distance, ids = tree.query(centre, k=k, workers=n_threads)
-        around = np.asarray(ids, dtype=np.int64).reshape(len(centre), k)
-        out[i : i + _CHUNK, :6] = _core.shapes_around(kept, around, centre, size, n_threads)
-        out[i : i + _CHUNK, 6] = np.asarray(distance).reshape(len(centre), k).mean(axis=1)
-    return out
+    grid = _core.NearGrid(kept, 2.5 * size, 1.0)
+    return np.asarray(grid.shapes(xyz[at], min(neighbours, len(kept)), size, n_threads))
 
 
 class Ground:

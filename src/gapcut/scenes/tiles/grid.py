@@ -37,10 +37,12 @@ class TileGrid:
 
     def margin(self, tile: Tile, local: FloatArray, halo: float) -> FloatArray:
         """(N,) metres from places (N, 3) to the rim of a tile with a halo, negative beyond it."""
-        low = np.asarray(tile) * self.size - halo
-        high = (np.asarray(tile) + 1) * self.size + halo
-        inside = np.minimum(local[:, :2] - low, high - local[:, :2])
-        return np.asarray(inside.min(axis=1))
+        inside = np.full(len(local), np.inf)
+        for axis in (0, 1):
+            low, high = tile[axis] * self.size - halo, (tile[axis] + 1) * self.size + halo
+            np.minimum(inside, local[:, axis] - low, out=inside)
+            np.minimum(inside, high - local[:, axis], out=inside)
+        return inside
 
     def around(self, tile: Tile, halo: float, tiles: Iterable[Tile]) -> list[Tile]:
         """Those of the ``tiles`` that the halo reaches, itself among them."""

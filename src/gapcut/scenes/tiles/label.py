@@ -17,6 +17,7 @@ from gapcut.scenes.clouds import PointCloud, label_names_path
 from gapcut.scenes.clouds.labelled import write_added
 from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
+from gapcut.scenes.labelling.inventory import Inventory
 from gapcut.scenes.labelling.model import Decision
 from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.scenes.labelling.scene import Say, Stopwatch
@@ -33,15 +34,15 @@ from gapcut.version import __version__
 HALO = 170
 """Voxels around a tile that it sees, where nothing else is asked for."""
 _CELLS = 64  # voxels a square that points are counted in
-_SHARES = {"thin": 0.1, "grow": 0.35, "describe": 0.35, "rate": 0.1, "place": 0.1}
-"""Of the work on a tile, as measured."""
+_SHARES = {"thin": 0.1, "grow": 0.35, "describe": 0.35, "rate": 0.1, "place": 0.1, "list": 0.3}
+"""Of the work on a tile without a table of segments, as measured."""
 
 
 @dataclass(frozen=True, eq=False)
 class TiledScan:
     """What is told of a labelled scan: ``found`` counts of its labels and so on; numbers of kept points, segments,
     edges; ``solution`` of the energy of the whole scan; ``strange`` and ``reasons`` as of
-    :class:`gapcut.scenes.labelling.LabelledScan`; what it took."""
+    :class:`gapcut.scenes.labelling.LabelledScan`; ``inventory`` of the segments, if it was asked for; what it took."""
 
     found: Labelled
     n_kept: int
@@ -50,6 +51,7 @@ class TiledScan:
     solution: Solution[IntArray]
     reasons: Reasons
     strange: float
+    inventory: Inventory | None
     needs: Needs
     seconds: dict[str, float]
     cpu_seconds: dict[str, float]
@@ -64,6 +66,7 @@ def label_tiled(
     time_limit: float | None = 300.0,
     say: Say | None = None,
     announce: Callable[[Needs], None] | None = None,
+    listed: bool = False,
 ) -> TiledScan:
     """Label a file into another one, as ``SceneModel.label`` and ``write_labelled`` would.
 
@@ -72,7 +75,8 @@ def label_tiled(
     distance decides. Memory is that of a tile in each process, some 30 bytes a point and 1 kilobyte a segment; LAS and
     LAZ are read in parts, other formats whole. What is found is kept in the folder ``<target>.tiles`` until the
     end: a run that was killed goes on where it was. ``announce`` hears what is needed before the work. ``model`` is a
-    file. Raises ValueError, OSError: a model of given segments, a channel that is missing, files that are damaged.
+    file. ``listed``: whether an inventory of the segments is asked for. Raises ValueError, OSError: a model of given
+    segments, a channel that is missing, files that are damaged.
     """
     wanted, tell, clock = options or TileOptions(), say or (lambda line: None), Stopwatch()
     scene_model = _of_grown_segments(Path(model))
@@ -81,24 +85,27 @@ def label_tiled(
     tell("reading ...")
     seen = survey(scan, _CELLS * voxel, "intensity" in scene_model.channels)
     seen.check(scan, scene_model.channels)
-    grid = TileGrid.of_size(wanted.tile or tile_size(seen), voxel)
     halo = wanted.halo or HALO * voxel
+    grid = TileGrid.of_size(wanted.tile or tile_size(seen, halo), voxel)
     needs = Needs.of(seen, grid, halo, wanted.jobs)
     if announce is not None:
         announce(needs)
     scratch = _opened(target, scan, Path(model), grid, halo)
     plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
     with processes(wanted.jobs) as run:
-        work = _Work(plan, run, clock, _Progress(plan, tell))
+        work = _Work(plan, run, clock, _Progress(plan, tell, listed))
         table = work.until_table()
         tell("inference ...")
         made, strange, n_edges = _decide(plan, scene_model, table, clock, time_limit)
         work.step("place", steps.place_tile)
+        if listed:
+            work.step("list", steps.list_tile)
     clock.begin("writing")
     tell("writing ...")
     found, addition = write_columns(plan, scan, seen, scene_model, made.labels, made.confidence)
     with warnings.catch_warnings():
         write_added(target, scan.path, addition, invalid=scan.invalid, columns=scan.columns)
+    rows = merge.gather_segments(plan, made.labels, made.confidence, scene_model.names) if listed else []
     clock.begin(None)
     n_kept = int(scratch.load("ground")["n_kept"])
     scratch.remove()
@@ -110,6 +117,7 @@ def label_tiled(
         solution=made.solution,
         reasons=made.reasons,
         strange=strange,
+        inventory=Inventory(rows, seen.crs) if listed else None,
         needs=needs,
         seconds=clock.seconds,
         cpu_seconds=clock.cpu,
@@ -264,8 +272,16 @@ _TOLD = {
     "describe": "features",
     "rate": "forest",
     "place": "labels of points",
+    "list": "table of segments",
 }
-_LEAVES = {"thin": "kept", "grow": "grown", "describe": "described", "rate": "rated", "place": "placed"}
+_LEAVES = {
+    "thin": "kept",
+    "grow": "grown",
+    "describe": "described",
+    "rate": "rated",
+    "place": "placed",
+    "list": "listed",
+}
 
 
 def timed(work: Callable[[Plan, Tile], None], plan: Plan, tile: Tile) -> float:
@@ -278,9 +294,10 @@ def timed(work: Callable[[Plan, Tile], None], plan: Plan, tile: Tile) -> float:
 class _Progress:
     """Says which tile of which step was done, and how long the rest will take, by the points that are left."""
 
-    def __init__(self, plan: Plan, say: Say) -> None:
+    def __init__(self, plan: Plan, say: Say, listed: bool) -> None:
         size = plan.record.itemsize
         self._points = {t: (plan.scratch.root / raw_name(t)).stat().st_size / size for t in plan.tiles}
+        self._whole = sum(share for step, share in _SHARES.items() if step != "list" or listed)
         self._say, self._start, self._done, self._skipped = say, time.monotonic(), 0.0, 0.0
         self._step, self._n, self._count, self._each = "", 0, 0, 0.0
 
@@ -296,7 +313,7 @@ class _Progress:
         """One more tile."""
         self._count += 1
         self._done += self._each
-        rest = max(0.0, 1.0 - self._done - self._skipped)
+        rest = max(0.0, self._whole - self._done - self._skipped)
         seconds = (time.monotonic() - self._start) * rest / max(self._done, 1e-9)
         self._say(f"{_TOLD[self._step]}, tile {self._count} of {self._n}; about {spelled(seconds)} left ...")
 

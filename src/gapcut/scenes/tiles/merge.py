@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from gapcut.scenes.groups import spread_sample
+from gapcut.scenes.groups import group_order, spread_sample
 from gapcut.scenes.labelling.familiar import evenly
+from gapcut.scenes.labelling.inventory import Segment
 from gapcut.scenes.labelling.segments import (
     Contacts,
     contacts_of,
@@ -28,7 +31,7 @@ def number_kept(plan: Plan) -> None:
     kept = np.zeros(plan.n_rows, dtype=bool)
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     for tile in plan.tiles:
-        found = scratch.load("kept", tile)
+        found = scratch.load("kept", tile, "row", "xyz")
         kept[found["row"]] = True
         low = np.minimum(low, found["xyz"][:, :2].min(axis=0))
         high = np.maximum(high, found["xyz"][:, :2].max(axis=0))
@@ -37,10 +40,11 @@ def number_kept(plan: Plan) -> None:
     number -= 1
     ground = Ground(low, high, size["ground_cell"])
     for tile in plan.tiles:
-        ground.add(scratch.load("kept", tile)["xyz"])
+        ground.add(scratch.load("kept", tile, "xyz")["xyz"])
     ground.open(size["ground_window"])
     for tile in plan.tiles:
-        scratch.save("heights", tile, height=ground.heights(scratch.load("kept", tile)["xyz"]))
+        height = ground.heights(scratch.load("kept", tile, "xyz")["xyz"])
+        scratch.save("heights", tile, own=height, rim=height[scratch.load("rim", tile, "at")["at"]])
     scratch.save("ground", n_kept=np.array(np.count_nonzero(kept)))
 
 
@@ -129,10 +133,28 @@ def _ends_over_seams(plan: Plan, crossing: IntArray, n: int) -> tuple[FloatArray
     number, segment = plan.scratch.column("number"), plan.scratch.column("segment")
     heights, owners = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for tile in plan.tiles:
-        owner = place[segment[number[plan.scratch.load("kept", tile)["row"]]]]
-        heights.append(plan.scratch.load("heights", tile)["height"][owner >= 0])
+        owner = place[segment[number[plan.scratch.load("kept", tile, "row")["row"]]]]
+        heights.append(plan.scratch.load("heights", tile, "own")["own"][owner >= 0])
         owners.append(owner[owner >= 0])
     return height_ends(np.concatenate(heights), np.concatenate(owners), len(crossing))
+
+
+def gather_segments(plan: Plan, labels: IntArray, sure: AnyArray, names: Mapping[int, str]) -> list[Segment]:
+    """All segments for a table, from the shares of the tiles, with labels (S,) and confidences (S,)."""
+    parts = [plan.scratch.load("listed", tile) for tile in plan.tiles]
+    owner = np.concatenate([part["owner"] for part in parts])
+    corners = np.concatenate([part["corners"] for part in parts]) + np.asarray(plan.shift)
+    size = np.zeros(len(labels), dtype=np.int64)
+    for part in parts:
+        size[part["ids"]] += part["count"]
+    ends = np.cumsum(np.bincount(owner, minlength=len(labels)))
+    groups = np.split(corners[group_order(owner, len(labels))], ends[:-1])
+    rows = zip(labels.tolist(), sure.tolist(), size.tolist(), groups, strict=True)
+    return [
+        Segment.of(i, label, names.get(label, str(label)), chance, n, some)
+        for i, (label, chance, n, some) in enumerate(rows)
+        if n
+    ]
 
 
 def contacts(plan: Plan, table: dict[str, AnyArray]) -> Contacts:

@@ -13,9 +13,10 @@ from gapcut.scenes.tiles.grid import TileGrid
 from gapcut.scenes.tiles.survey import Survey
 
 POINTS_A_TILE = 1_000_000
+_STEP = 2.0**0.25
 _BASE_MB = 150.0
 _BYTES_A_TILE_POINT, _BYTES_A_POINT, _SCRATCH_A_POINT = 300.0, 35.0, 100.0
-_SECONDS_A_POINT = 16e-6
+_SECONDS_A_POINT = 8e-6
 _MEBI = 2.0**20
 
 
@@ -35,21 +36,13 @@ class Needs:
     @classmethod
     def of(cls, seen: Survey, grid: TileGrid, halo: float, jobs: int) -> Needs:
         """Of a file that was read once."""
-        places = np.asarray(list(seen.squares), dtype=np.int64)
-        counts = np.asarray(list(seen.squares.values()), dtype=np.int64)
-        middles = (places + 0.5) * seen.cell - seen.shift[:2]
-        tiles, owner = np.unique(np.floor(middles / grid.size).astype(np.int64), axis=0, return_inverse=True)
+        tiles, largest = _fullest(seen, grid.size, halo)
         reach = halo / grid.size
-        largest = 0
-        for i, j in tiles[np.argsort(-np.bincount(owner.ravel(), counts))[:9]].tolist():
-            at = middles / grid.size
-            near = (at > np.array([i, j]) - reach) & (at < np.array([i, j]) + 1 + reach)
-            largest = max(largest, int(counts[near.all(axis=1)].sum()))
         overlap = (1.0 + 2.0 * reach) ** 2
         memory = jobs * (_BASE_MB + largest * _BYTES_A_TILE_POINT / _MEBI)
         return cls(
             points=seen.n_points,
-            tiles=len(tiles),
+            tiles=tiles,
             size=grid.size,
             most=largest,
             memory_mb=memory + _BASE_MB + seen.n_points * _BYTES_A_POINT / _MEBI,
@@ -62,10 +55,28 @@ class Needs:
         return asdict(self)
 
 
-def tile_size(seen: Survey) -> float:
-    """Metres of a tile that would hold a million points, at the mean density where there are any."""
+def tile_size(seen: Survey, halo: float) -> float:
+    """Metres of a tile that would hold a million points at the mean density where there are any; larger ones where
+    none would hold more than that with its halo: what halos have twice is less then."""
     area = len(seen.squares) * seen.cell**2
-    return math.sqrt(POINTS_A_TILE * area / seen.n_points)
+    size = math.sqrt(POINTS_A_TILE * area / seen.n_points)
+    extent = float((seen.high - seen.low)[:2].max()) + seen.cell
+    while size < extent and _fullest(seen, _STEP * size, halo)[1] <= POINTS_A_TILE:
+        size *= _STEP
+    return size
+
+
+def _fullest(seen: Survey, size: float, halo: float) -> tuple[int, int]:
+    """Number of tiles of ``size`` metres that hold points, and most points of one with its halo."""
+    places = np.asarray(list(seen.squares), dtype=np.int64)
+    counts = np.asarray(list(seen.squares.values()), dtype=np.int64)
+    at = ((places + 0.5) * seen.cell - seen.shift[:2]) / size
+    tiles, owner = np.unique(np.floor(at).astype(np.int64), axis=0, return_inverse=True)
+    reach, most = halo / size, 0
+    for i, j in tiles[np.argsort(-np.bincount(owner.ravel(), counts))[:9]].tolist():
+        near = (at > np.array([i, j]) - reach) & (at < np.array([i, j]) + 1 + reach)
+        most = max(most, int(counts[near.all(axis=1)].sum()))
+    return len(tiles), most
 
 
 def free_bytes() -> float:

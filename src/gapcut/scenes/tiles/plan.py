@@ -23,7 +23,7 @@ _KEYS = {"gapcut", "model", "scans", "tile", "halo", "classes"}
 _HEAD = '{"classes": '
 _TILE = r"_-?\d+_-?\d+"
 _FILES = re.compile(
-    rf"\.?(points{_TILE}\.bin|(kept|heights|grown|described|rated|placed){_TILE}\.npz|(cut|ground|joined|table)\.npz"
+    rf"\.?(points{_TILE}\.bin|(kept|rim|heights|grown|described|rated|placed|listed){_TILE}\.npz|(cut|ground|joined|table)\.npz"
     r"|(before_original|before_truth|confidence|drawn|label|las|number|point_segment|segment|truth)\.npy)"
     r"(\.[0-9a-f-]+\.part)?"
 )
@@ -95,10 +95,10 @@ class Scratch:
         """The arrays of a step, which is done then."""
         write_atomically(self.place(step, tile), lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
-    def load(self, step: str, tile: Tile | None = None) -> dict[str, AnyArray]:
-        """What was saved."""
+    def load(self, step: str, tile: Tile | None = None, /, *names: str) -> dict[str, AnyArray]:
+        """What was saved, or the arrays of those names."""
         with np.load(self.place(step, tile)) as stored:
-            return dict(stored)
+            return {name: stored[name] for name in names or stored.files}
 
     def column(self, name: str, dtype: Any = None, length: int | None = None) -> AnyArray:
         """An array in a file, mapped: made with ``dtype`` and ``length``, else as it is, to read and write."""
@@ -143,27 +143,17 @@ class Plan:
     def view(self, tile: Tile, halo: float | None = None) -> View:
         """The kept points of a tile and of its halo, by number."""
         reach = self.halo if halo is None else halo
-        number_of = self.scratch.column("number")
-        parts = []
+        number_of, parts = self.scratch.column("number"), []
         for other in self.grid.around(tile, reach, self.tiles):
-            kept = self.scratch.load("kept", other)
+            kept = self.scratch.load("kept" if other == tile else "rim", other)
+            height = self.scratch.load("heights", other, "own" if other == tile else "rim")
             margin = self.grid.margin(tile, kept["xyz"], reach)
             near = np.flatnonzero(margin >= 0)
-            own = np.full(len(near), other == tile)
-            found = (
-                number_of[kept["row"][near]],
-                kept["xyz"][near],
-                kept["channels"][near],
-                own,
-                margin[near],
-            )
-            height = (
-                self.scratch.load("heights", other)["height"][near] if self.scratch.has("ground") else None
-            )
-            parts.append((*found, np.zeros(len(near)) if height is None else height))
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        order = np.argsort(columns[0])
-        return View(*(np.ascontiguousarray(column[order]) for column in columns))
+            columns = number_of[kept["row"]], kept["xyz"], kept["channels"], margin, *height.values()
+            parts.append([np.full(len(near), other == tile), *(column[near] for column in columns)])
+        own, number, xyz, channels, margins, heights = (np.concatenate(c) for c in zip(*parts, strict=True))
+        order = np.argsort(number, kind="stable")  # which merges what ascends already, as each part does
+        return View(*(c[order] for c in (number, xyz, channels, own, margins, heights)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from gapcut.scenes.groups import segment_means, voxel_sample
+from gapcut.scenes.groups import group_order, kept_grid, segment_means, voxel_sample
+from gapcut.scenes.labelling.inventory import hull_corners
 from gapcut.scenes.labelling.model import SceneModel
 from gapcut.scenes.labelling.scene import SegmentedScan
 from gapcut.scenes.labelling.segments import (
@@ -26,6 +26,8 @@ from gapcut.scenes.tiles.grid import Tile
 from gapcut.scenes.tiles.plan import Plan
 from gapcut.typing import AnyArray, IntArray
 
+_ROUNDING = 1e-6  # metres
+
 DRAWN, ASKED = 1, 2
 """Of a kept point: that it is described, and that it is asked, too, whether it is strange."""
 
@@ -40,7 +42,11 @@ def thin_tile(plan: Plan, tile: Tile) -> None:
         channels[:, 0] = plan.intensities.scaled(channels[:, 0])
     if "colour" in plan.channels:
         channels[:, -3:] /= 255.0
-    plan.scratch.save("kept", tile, row=rows[at], xyz=points["xyz"][at], channels=channels)
+    kept = {"row": rows[at], "xyz": points["xyz"][at], "channels": channels}
+    # what the halos of its neighbours may see of it
+    rim = np.flatnonzero(plan.grid.margin(tile, kept["xyz"], -plan.halo) <= _ROUNDING)
+    plan.scratch.save("rim", tile, **{name: column[rim] for name, column in kept.items()}, at=rim)
+    plan.scratch.save("kept", tile, **kept)
 
 
 def grow_tile(plan: Plan, tile: Tile) -> None:
@@ -125,9 +131,29 @@ def place_tile(plan: Plan, tile: Tile) -> None:
     view = plan.view(tile, 2.0 * plan.settings.lengths["voxel"])
     segment = plan.scratch.column("segment")[view.number]
     mine = points["row"] < plan.n_own
-    found = segment[cKDTree(view.xyz).query(points["xyz"][mine])[1]] if mine.any() else segment[:0]
+    wanted = np.ascontiguousarray(points["xyz"][mine])
+    near = kept_grid(view.xyz, plan.settings.lengths["voxel"]).nearest(wanted, 1, 1)[0][:, 0]
+    found = segment[near]
     plan.scratch.column("point_segment")[points["row"][mine]] = found
     plan.scratch.save("placed", tile, count=np.array(len(found)))
+
+
+def list_tile(plan: Plan, tile: Tile) -> None:
+    """Of every segment the number of points in the tile, and those that its extent, outline and hull are made of."""
+    points = plan.points(tile)
+    points = points[points["row"] < plan.n_own]
+    ids, local = np.unique(plan.scratch.column("point_segment")[points["row"]], return_inverse=True)
+    count = np.bincount(local, minlength=len(ids))
+    groups = np.split(group_order(local, len(ids)), np.cumsum(count)[:-1])
+    corners = [hull_corners(points["xyz"][rows]) for rows in groups] if len(ids) else []
+    plan.scratch.save(
+        "listed",
+        tile,
+        ids=ids.astype(np.int64),
+        count=count,
+        owner=np.repeat(ids, [len(some) for some in corners]).astype(np.int64),
+        corners=np.concatenate([np.empty((0, 3)), *corners]),
+    )
 
 
 def scan_of(
@@ -153,7 +179,7 @@ def scan_of(
         table=SegmentTable(shapes, table["values"], table["mean_height"]),
         contacts=nothing if contacts is None else contacts,
         channels=table["channels"],
-        labels=np.full(0 if point_segment is None else len(point_segment), -1),
+        labels=np.broadcast_to(np.int64(-1), 0 if point_segment is None else len(point_segment)),
         segment_seen="segment" in plan.settings.points,
     )
 

@@ -17,6 +17,7 @@ from gapcut.scenes.labelling.scene import IntensityRange
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 _SMALL_COLOUR = 255
+_FEW = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Survey:
     """What all points of a file have in common: their number; ``low`` and ``high`` (3,); ``intensities`` (None: none,
     or all are 0); ``top_colour``, the largest value (None: no colours, or all are 0); the distinct labels that become
     ``truth`` (None: nothing does), with ``names``; ``original``: whether a file of classes made them of others; points
-    by square of ``cell`` metres."""
+    by square of ``cell`` metres; the coordinate system ``crs``."""
 
     n_points: int
     low: FloatArray
@@ -60,6 +61,7 @@ class Survey:
     original: bool
     squares: Mapping[tuple[int, int], int]
     cell: float
+    crs: str | None
 
     @property
     def shift(self) -> FloatArray:
@@ -80,6 +82,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
     n, low, high = 0, np.full(3, np.inf), np.full(3, -np.inf)
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     top: int | None = None
+    crs: str | None = None
     truth, names, original = None, dict[int, str](), False
     places: dict[tuple[int, int], int] = {}
     for table in scan.tables():
@@ -95,6 +98,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
             truth = np.union1d(found, np.empty(0, dtype=np.int64) if truth is None else truth)
         original |= scan.classes is not None and "label" not in cloud.added and cloud.labels is not None
         names |= dict(before.label_names)
+        crs = crs or cloud.crs
         at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
         for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
             places[i, j] = places.get((i, j), 0) + count
@@ -112,14 +116,24 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
         original=original,
         squares=places,
         cell=cell,
+        crs=crs,
     )
 
 
 def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
     """The different rows of (N, 2) whole numbers, ascending, and (N,) which of them each row is."""
-    low = pairs.min(axis=0)
-    width = int(pairs[:, 1].max() - low[1]) + 1
-    keys, of = np.unique((pairs[:, 0] - low[0]) * width + pairs[:, 1] - low[1], return_inverse=True)
+    first, second = pairs[:, 0] - pairs[:, 0].min(), pairs[:, 1] - pairs[:, 1].min()
+    width = int(second.max()) + 1
+    key = first * width + second
+    n_keys = (int(first.max()) + 1) * width
+    if n_keys <= max(_FEW, 4 * len(key)):  # counted, not sorted
+        keys = np.flatnonzero(np.bincount(key, minlength=n_keys))
+        number = np.empty(n_keys, dtype=np.int64)
+        number[keys] = np.arange(len(keys))
+        of = number[key]
+    else:
+        keys, of = np.unique(key, return_inverse=True)
+    low = pairs[:, 0].min(), pairs[:, 1].min()
     return np.column_stack([keys // width, keys % width]) + low, of
 
 
