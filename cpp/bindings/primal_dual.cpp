@@ -145,6 +145,7 @@ void bind_shard(nb::module_& m) {
                 new (self) StepSetup(step_setup(p, span(lower), settings));
             },
             "problem"_a, "lower"_a, "settings"_a)
+        .def_ro("unit", &StepSetup::unit, "Weights over those by which multipliers are measured.")
         .def("__getstate__",
              [](const StepSetup& s) {
                  return nb::make_tuple(s.unit, s.over_relaxation, s.one_label, s.at_most,

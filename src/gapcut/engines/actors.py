@@ -27,9 +27,11 @@ PATIENCE: Final = 5.0
 INLINE: Final = 100_000
 """Bytes of arguments above which they are sent once for all actors."""
 
-Call: TypeAlias = tuple[str, tuple[Any, ...]]
 Asked: TypeAlias = dict[int, Any]
 """Arguments, or answers, by shard."""
+
+Call: TypeAlias = tuple[str, tuple[Any, ...] | Asked]
+"""A name, and the arguments of all shards, or by shard."""
 
 
 class RayShards:
@@ -80,18 +82,32 @@ class RayPool:
         """See :class:`gapcut.engines.shards.Pool`."""
         return self._in_order(self._everywhere(name, lambda _: arguments, self._shared(arguments)))
 
-    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
-        return self._in_order(self._everywhere(name, lambda shard: arguments[shard], None))
+        asked = [shard for shard, own in enumerate(arguments) if own is not None]
+        found = self._everywhere(name, lambda shard: arguments[shard] or (), None, asked)
+        return [found.get(shard) for shard in range(len(self._parts))]
 
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
+        with self._changing((name, arguments)):
+            answers = self._everywhere(name, lambda _: arguments, self._shared(arguments))
+        return self._in_order(answers)
+
+    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """See :class:`gapcut.engines.shards.Pool`."""
+        with self._changing((name, dict(enumerate(arguments)))):
+            answers = self._everywhere(name, lambda shard: arguments[shard], None)
+        return self._in_order(answers)
+
+    @contextmanager
+    def _changing(self, call: Call) -> Iterator[None]:
+        """Keeps states where it is time, and notes the call once it is whole."""
         with self._patience():
             if len(self._log) >= KEEP_AFTER:
                 self._keep()
-            answers = self._everywhere(name, lambda _: arguments, self._shared(arguments))
-            self._log.append((name, arguments))
-        return self._in_order(answers)
+            yield
+            self._log.append(call)
 
     def load(self, states: Sequence[Any]) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
@@ -138,9 +154,15 @@ class RayPool:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _everywhere(self, name: str, arguments: Callable[[int], tuple[Any, ...]], shared: Any) -> Asked:
-        """Answers of all shards; of those whose actor is lost, after they were built again."""
-        open_, found = set(range(len(self._parts))), Asked()
+    def _everywhere(
+        self,
+        name: str,
+        arguments: Callable[[int], tuple[Any, ...]],
+        shared: Any,
+        asked: Sequence[int] | None = None,
+    ) -> Asked:
+        """Answers of all shards, or of those ``asked``; of those whose actor is lost, after they were built again."""
+        open_, found = set(range(len(self._parts)) if asked is None else asked), Asked()
         while open_:
             for lost in {self._of[shard] for shard in open_} - set(self.actors):
                 self._replace(lost)  # which was cut off before
@@ -177,8 +199,10 @@ class RayPool:
 
     def _place(self, shards: Sequence[int], actor: Any) -> None:
         """Sent in order, so before anything else that the actor is asked."""
-        log = self._ray.put(self._log)
         for shard in shards:
+            log = self._ray.put(
+                [(name, own[shard] if isinstance(own, dict) else own) for name, own in self._log]
+            )
             actor.hold.remote(shard, self._parts[shard], self._states[shard], log)
             self._of[shard] = actor
 
@@ -220,7 +244,9 @@ class Holder:
         else:
             self._wrong = attempt(_core.use_target, kernels)[1]
 
-    def hold(self, shard: int, part: tuple[Any, ...], state: Any, log: Sequence[Call]) -> None:
+    def hold(
+        self, shard: int, part: tuple[Any, ...], state: Any, log: Sequence[tuple[str, tuple[Any, ...]]]
+    ) -> None:
         """A shard as it is after all that the log has. What is wrong is said when it is asked."""
         try:
             made = self._make(*part, 1)

@@ -27,12 +27,15 @@ class Pool(Protocol):
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """The answers of all shards to a call that changes none."""
 
-    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The same, each shard with arguments of its own."""
+    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """The same, each shard with arguments of its own; None: it is not asked, and answers None."""
 
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """The answers to a call that changes their states; it is whole for all shards or for none: Ctrl-C waits until
         :meth:`breathe`."""
+
+    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The same, each shard with arguments of its own."""
 
     def load(self, states: Sequence[Any]) -> None:
         """What ``save`` gave, one a shard."""
@@ -61,11 +64,12 @@ class Here:
         """See :class:`Pool`."""
         return [getattr(shard, name)(*arguments) for shard in self.here]
 
-    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`Pool`."""
-        return [getattr(shard, name)(*own) for shard, own in zip(self.here, arguments, strict=True)]
+        pairs = zip(self.here, arguments, strict=True)
+        return [None if own is None else getattr(shard, name)(*own) for shard, own in pairs]
 
-    change = call
+    change, change_each = call, call_each
 
     def load(self, states: Sequence[Any]) -> None:
         """See :class:`Pool`."""

@@ -11,7 +11,8 @@ from gapcut import _core
 from gapcut.certificates import OneHotClaim, dual_bound, primal_bound
 from gapcut.learners.base import Session
 from gapcut.learners.block import PlaneCache, plane_cache
-from gapcut.oracles.base import OraclePlanes, Relaxation, SlackBound, mean_bound
+from gapcut.oracles.base import OraclePlanes, SlackBound, mean_bound
+from gapcut.oracles.relaxation import Relaxation
 from gapcut.typing import FloatArray
 
 PASSES: Final = 12

@@ -19,6 +19,7 @@ from gapcut.model.pairing import (
     learner_for,
     oracle_for,
 )
+from gapcut.oracles.kinds import KINDS
 from gapcut.parameters import LearnerName, OracleName, Parameters, accepted, sign_rule_for
 
 
@@ -89,9 +90,9 @@ class Settings(Parameters):
 
     def _check_engine(self) -> None:
         """What shards of graphs can be learned from."""
-        if self.engine != "threads" and (self.learner, self.oracle) != ("primal-dual", "cut"):
+        if self.engine != "threads" and not (self.learner == "primal-dual" and KINDS[self.oracle].relaxation):
             raise ValueError(
-                f"engine={self.engine!r} is for learner='primal-dual' with oracle='cut', not for "
+                f"engine={self.engine!r} is for learner='primal-dual' with oracle='cut' or 'lp', not for "
                 f"learner={self.learner!r} with oracle={self.oracle!r}: leave engine='threads'"
             )
 

@@ -27,9 +27,10 @@ MOST_COLUMNS: Final = 1024
 """Of nodes. Wider sets are one shard: their steps go through the features of all nodes several times."""
 
 
-def shard_ends(core: _core.Problem) -> list[int]:
-    """Graphs where shards of about equal work begin and end: shard i is ``[ends[i], ends[i + 1])``."""
-    work = _work(core)
+def shard_ends(core: _core.Problem, tables: bool = False) -> list[int]:
+    """Graphs where shards of about equal work begin and end: shard i is ``[ends[i], ends[i + 1])``. ``tables``: an
+    iteration works on all label pairs of every edge; else on as many as there are labels, about."""
+    work = _work(core, tables)
     total = np.cumsum(work)
     if core.cliques or core.node_dim > MOST_COLUMNS or total[-1] < ONE:
         return [0, core.n_graphs]
@@ -39,8 +40,9 @@ def shard_ends(core: _core.Problem) -> list[int]:
     return sorted({0, *inner, core.n_graphs})
 
 
-def _work(core: _core.Problem) -> FloatArray:
-    """(n,) of an iteration on each graph, with as many label pairs in use as there are labels."""
+def _work(core: _core.Problem, tables: bool) -> FloatArray:
+    """(n,) of an iteration on each graph."""
     nodes, edges = np.diff(core.node_offset), np.diff(core.edge_offset)
     per_node, per_edge = 0.7 * core.node_dim + 20.0, 0.45 * core.edge_dim + 18.0
-    return np.asarray(core.n_labels * (nodes * per_node + edges * per_edge), dtype=np.float64)
+    pairs = core.n_labels if tables else 1
+    return np.asarray(core.n_labels * (nodes * per_node + pairs * edges * per_edge), dtype=np.float64)
