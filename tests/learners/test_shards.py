@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from gapcut.learners.checkpoint import Checkpoint
 from gapcut.oracles import CutOracle
 from gapcut.oracles.lp import LpOracle
 from gapcut.oracles.relaxation import RelaxedLabels
-from gapcut.problem import shard_ends
+from gapcut.problem import learning_problem, plane_ends, shard_ends
 from gapcut.problem import shards as rule
 from learner_checks import check_boxes, check_random_problems
 from lp_relaxed import lp_relaxed_optimum
 from one_hot import tiny_one_hot
+from sample_cliques import xor_graphs
 from tiny import tiny_problem
 
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
@@ -181,6 +183,23 @@ def test_parts_and_copies_answer_as_the_whole():
     for begin, end in ((-1, 2), (3, 2), (0, core.n_graphs + 1)):
         with pytest.raises(ValueError, match="graphs that do not exist"):
             core.part(begin, end)
+
+
+def test_parts_with_cliques():
+    rng = np.random.default_rng(8)
+    graphs = list(xor_graphs(5))
+    tuples = [np.array([[a, a ^ b, b] for a in range(2) for b in range(2)]), np.array([[0] * 4, [1] * 4])]
+    labels = [np.asarray(graph.labels) for graph in graphs]
+    problem = learning_problem(graphs, labels, n_labels=2, C=1.0, loss_scale=10.0, tuples=tuples)
+    core, w = problem.core, problem.clamp(rng.normal(size=problem.dim))
+    whole = CutOracle(problem).evaluate(w)
+    ends = plane_ends(core)
+    assert len(ends) > 3
+    for begin, end in pairwise(ends):
+        part = pickle.loads(pickle.dumps(core.part(begin, end)))
+        found = _core.CutOracle(part, 1).evaluate(w, np.arange(end - begin, dtype=np.int32), None)
+        assert np.array_equal(found[0], whole.planes[begin:end])
+        assert np.array_equal(found[2], whole.bounds[begin:end])
 
 
 def test_sums_are_a_tree():

@@ -38,6 +38,8 @@ class RayShards:
     """Shards on the free CPUs of a cluster at ``address`` (:class:`gapcut.engines.cluster.RayCluster`), one actor each
     with one thread, at most as many as there are shards. It has one pool at a time: a new one ends the one before."""
 
+    elsewhere = True
+
     def __init__(self, address: str | None = None) -> None:
         self._cluster = RayCluster(address)
         self.pool: RayPool | None = None
@@ -68,6 +70,7 @@ class RayPool:
         self._parts = [ray.put(part) for part in parts]
         self._states: list[Any] = [None] * len(parts)
         self._log: list[Call] = []
+        self._saves = True
         self._waiting: int | None = None
         self.actors: list[Any] = []
         self._of: dict[int, Any] = {}
@@ -84,9 +87,7 @@ class RayPool:
 
     def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
-        asked = [shard for shard, own in enumerate(arguments) if own is not None]
-        found = self._everywhere(name, lambda shard: arguments[shard] or (), None, asked)
-        return [found.get(shard) for shard in range(len(self._parts))]
+        return self._some(name, _given(arguments))
 
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
@@ -94,17 +95,21 @@ class RayPool:
             answers = self._everywhere(name, lambda _: arguments, self._shared(arguments))
         return self._in_order(answers)
 
-    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
-        with self._changing((name, dict(enumerate(arguments)))):
-            answers = self._everywhere(name, lambda shard: arguments[shard], None)
-        return self._in_order(answers)
+        given = _given(arguments)
+        with self._changing((name, given)):
+            return self._some(name, given)
+
+    def _some(self, name: str, given: Asked) -> list[Any]:
+        found = self._everywhere(name, given.__getitem__, None, list(given))
+        return [found.get(shard) for shard in range(len(self._parts))]
 
     @contextmanager
     def _changing(self, call: Call) -> Iterator[None]:
         """Keeps states where it is time, and notes the call once it is whole."""
         with self._patience():
-            if len(self._log) >= KEEP_AFTER:
+            if self._saves and len(self._log) >= KEEP_AFTER:
                 self._keep()
             yield
             self._log.append(call)
@@ -130,8 +135,9 @@ class RayPool:
     def _keep(self) -> None:
         """States of all shards, in the driver's object store, which outlives the nodes of the actors."""
         saved = self._everywhere("save", lambda _: (), None)
-        kept = [self._ray.put(state) for state in self._in_order(saved)]
-        self._states, self._log = kept, []
+        self._saves = not any(state is None for state in saved.values())
+        if self._saves:
+            self._states, self._log = [self._ray.put(state) for state in self._in_order(saved)], []
 
     def _shared(self, arguments: tuple[Any, ...]) -> Any:
         size = sum(getattr(argument, "nbytes", 0) for argument in arguments)
@@ -199,11 +205,11 @@ class RayPool:
 
     def _place(self, shards: Sequence[int], actor: Any) -> None:
         """Sent in order, so before anything else that the actor is asked."""
+        log = self._ray.put([(name, None if isinstance(given, dict) else given) for name, given in self._log])
+        each = [(i, given) for i, (_, given) in enumerate(self._log) if isinstance(given, dict)]
         for shard in shards:
-            log = self._ray.put(
-                [(name, own[shard] if isinstance(own, dict) else own) for name, own in self._log]
-            )
-            actor.hold.remote(shard, self._parts[shard], self._states[shard], log)
+            own = {i: given[shard] for i, given in each if shard in given}
+            actor.hold.remote(shard, self._parts[shard], self._states[shard], log, own)
             self._of[shard] = actor
 
     def _replace(self, lost: Any) -> None:
@@ -233,6 +239,11 @@ class RayPool:
         return True
 
 
+def _given(arguments: Sequence[tuple[Any, ...] | None]) -> Asked:
+    """By shard, of those that are asked."""
+    return {shard: own for shard, own in enumerate(arguments) if own is not None}
+
+
 class Holder:
     """An actor: some shards, each with one thread."""
 
@@ -245,15 +256,18 @@ class Holder:
             self._wrong = attempt(_core.use_target, kernels)[1]
 
     def hold(
-        self, shard: int, part: tuple[Any, ...], state: Any, log: Sequence[tuple[str, tuple[Any, ...]]]
+        self, shard: int, part: tuple[Any, ...], state: Any, log: Sequence[tuple[str, Any]], own: Asked
     ) -> None:
-        """A shard as it is after all that the log has. What is wrong is said when it is asked."""
+        """A shard as it is after all that the log has; ``own``: its arguments by their place there, where each shard
+        had others. What is wrong is said when it is asked."""
         try:
             made = self._make(*part, 1)
             if state is not None:
                 made.load(state)
-            for name, arguments in log:
-                getattr(made, name)(*arguments)
+            for i, (name, given) in enumerate(log):
+                arguments = own.get(i) if given is None else given
+                if arguments is not None:
+                    getattr(made, name)(*arguments)
         except Exception as error:
             self._wrong = f"{type(error).__name__}: {error}"
             return

@@ -8,8 +8,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 ShardEngineName: TypeAlias = Literal["threads", "ray"]
 
 MakeShard: TypeAlias = Callable[..., Any]
-"""``make(*part, threads)``: a shard, which has ``save()`` and ``load(state)`` and any other calls. It and the parts are
-pickled where there are other processes."""
+"""``make(*part, threads)``: a shard, which has ``save()`` and ``load(state)`` and any other calls. Where ``save`` gives
+None, all that :meth:`Pool.change` asked is kept in its place. It and the parts are pickled where there are other
+processes."""
 
 
 class ClusterLost(RuntimeError):
@@ -34,7 +35,7 @@ class Pool(Protocol):
         """The answers to a call that changes their states; it is whole for all shards or for none: Ctrl-C waits until
         :meth:`breathe`."""
 
-    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """The same, each shard with arguments of its own."""
 
     def load(self, states: Sequence[Any]) -> None:
@@ -46,6 +47,9 @@ class Pool(Protocol):
 
 class ShardEngine(Protocol):
     """Where shards are."""
+
+    elsewhere: bool
+    """Whether in other processes, which are there for shards alone."""
 
     def spread(self, make: MakeShard, parts: Sequence[tuple[Any, ...]], threads: int) -> Pool:
         """A shard of each part; ``threads``: for those of this process."""
@@ -81,6 +85,8 @@ class Here:
 
 class ThreadShards:
     """The engine of one process."""
+
+    elsewhere = False
 
     def spread(self, make: MakeShard, parts: Sequence[tuple[Any, ...]], threads: int) -> Pool:
         """See :class:`ShardEngine`."""

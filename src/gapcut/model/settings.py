@@ -90,9 +90,13 @@ class Settings(Parameters):
 
     def _check_engine(self) -> None:
         """What shards of graphs can be learned from."""
-        if self.engine != "threads" and not (self.learner == "primal-dual" and KINDS[self.oracle].relaxation):
+        if self.engine == "threads":
+            return
+        kind = KINDS[self.oracle]
+        if not (self.learner == "primal-dual" or (self.learner == "block" and kind.elsewhere)):
             raise ValueError(
-                f"engine={self.engine!r} is for learner='primal-dual' with oracle='cut' or 'lp', not for "
+                f"engine={self.engine!r} is for learner='primal-dual', and for 'block' with oracle='cut', 'tree' or "
+                "'trws', not for "
                 f"learner={self.learner!r} with oracle={self.oracle!r}: leave engine='threads'"
             )
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.engines.shards import ShardEngine
-from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
 
 if TYPE_CHECKING:
@@ -100,6 +99,9 @@ class Oracle(ABC):
     solves: ProblemName = "one-hot"
     """The learning problem whose inner maximum ``bounds`` bound and whose labelings the planes are made of."""
 
+    elsewhere: bool = False
+    """Whether other processes do the work: they are asked for many graphs at once."""
+
     @abstractmethod
     def evaluate(
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
@@ -113,6 +115,13 @@ class Oracle(ABC):
         """Solve all graphs and return means, the same bits for any number of threads."""
         return self.evaluate(w, None, time_left).mean()
 
+    def on(self, engine: ShardEngine) -> Oracle:
+        """The same answers of :meth:`evaluate` from shards of the graphs where ``engine`` puts them. ValueError where
+        it cannot be sent there."""
+        if engine.elsewhere:
+            raise ValueError(f"{type(self).__name__} works in this process only: leave engine='threads'")
+        return self
+
     def relaxation(
         self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
     ) -> Relaxation:
@@ -121,28 +130,6 @@ class Oracle(ABC):
         raise ValueError(
             f"learner='primal-dual' is not compatible with {type(self).__name__}: it needs an oracle with a relaxation"
         )
-
-
-class NativeOracle(Oracle):
-    """An oracle that runs in the core, on threads over graphs."""
-
-    def __init__(self, problem: LearningProblem, native: _core.CutOracle | _core.Labeler) -> None:
-        self._problem, self._native = problem, native
-
-    def evaluate(
-        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
-    ) -> OraclePlanes:
-        chosen = np.asarray(range(self._problem.n_graphs) if graphs is None else graphs, dtype=np.int32)
-        return OraclePlanes(*self._native.evaluate(contiguous(w), chosen, time_left))
-
-    def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        return OracleTotal(*self._native.total(contiguous(w), time_left))
-
-    def _labelings(self, w: FloatArray) -> list[AnyArray]:
-        """What was found at ``w``, flat, one array per graph."""
-        offset, flat = self._problem.core.node_offset, self.evaluate(w).labels
-        assert flat is not None
-        return np.split(flat, offset[1:-1] * (len(flat) // max(1, offset[-1])))
 
 
 def contiguous(w: FloatArray) -> FloatArray:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
 from gapcut.engines.shards import ShardEngine
-from gapcut.oracles.base import NativeOracle, OracleTotal, ProblemName, SlackBound, contiguous, mean_bound
+from gapcut.oracles.base import (
+    Oracle,
+    OraclePlanes,
+    OracleTotal,
+    ProblemName,
+    SlackBound,
+    contiguous,
+    mean_bound,
+)
+from gapcut.oracles.native import NativeOracle
 from gapcut.oracles.relaxation import Point, Relaxation, RelaxedLabels, SlackProof, Stored, spread, tree_sum
-from gapcut.oracles.step_shard import CutShard
+from gapcut.oracles.sharded import ShardedOracle
+from gapcut.oracles.step_shard import CutShard, cut_oracle
 from gapcut.oracles.whole import WHOLE, whole_labels
 from gapcut.problem import LearningProblem, line_search
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
@@ -40,10 +51,10 @@ class CutOracle(NativeOracle):
                 "oracle='cut' is exact only for pairwise and clique weights >= 0, but the weight domain allows "
                 "negative ones: use nonnegative='pairwise', or freeze those weights at a value >= 0"
             )
-        self._cuts = _core.CutOracle(problem.core, n_threads)
-        self._cuts.use_persistency(persistency)
         self._persistency = persistency
-        super().__init__(problem, self._cuts)
+        super().__init__(problem, partial(cut_oracle, persistency=persistency), n_threads)
+        assert isinstance(self._native, _core.CutOracle)
+        self._cuts = self._native
 
     def relaxation(
         self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
@@ -143,6 +154,13 @@ class CutRelaxation(Relaxation):
         step = c * (after - before)
         share = np.float32(line_search(self._problem, c * before[:-1], step[:-1], float(step[-1])))
         return np.clip(labels + share * (better - labels), np.float32(0.0), np.float32(1.0)), cost
+
+    def plane_oracle(self, oracle: Oracle) -> Oracle:
+        return ShardedOracle(oracle, self._cut) if self.elsewhere else oracle
+
+    def _cut(self, w: FloatArray, graphs: Int32Array | None, time_left: float | None) -> OraclePlanes:
+        """Planes of some graphs."""
+        return self._evaluate(graphs, w, time_left)
 
     def repair_cost(self, labels: NDArray[np.float32]) -> float:
         return self._expected(self._split(labels)) / self.state.operations

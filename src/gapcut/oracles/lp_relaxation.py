@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -12,6 +11,7 @@ from gapcut import _core
 from gapcut.engines.shards import ShardEngine
 from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound, contiguous, mean_bound
 from gapcut.oracles.relaxation import Point, Relaxation, RelaxedLabels, SlackProof, Stored, spread, tree_sum
+from gapcut.oracles.sharded import ShardedOracle
 from gapcut.oracles.table_shard import SWEEPS, TableShard
 from gapcut.oracles.whole import WHOLE, given_entries, whole_messages, whole_simplex, whole_tables
 from gapcut.problem import LearningProblem
@@ -184,28 +184,15 @@ class LpRelaxation(Relaxation):
         return self._evaluate(graphs, contiguous(w), None, "merged", time_left)
 
     def plane_oracle(self, oracle: Oracle) -> Oracle:
-        return _SweepOracle(oracle, self)
+        """Message passing; faster than a linear program, with bounds of the same problem."""
+        asked = ShardedOracle(oracle, self._sweep)
+        asked.exact, asked.elsewhere = False, self.elsewhere
+        return asked
 
-    def sweep(self, w: FloatArray, graphs: Int32Array | None, time_left: float | None) -> OraclePlanes:
+    def _sweep(self, w: FloatArray, graphs: Int32Array | None, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and bounds, of some graphs, by sweeps from nothing, so that they can be made again."""
-        return self._evaluate(graphs, contiguous(w), 0, "separate", time_left)
+        return self._evaluate(graphs, w, 0, "separate", time_left)
 
 
 def _number(messages: Stored | None) -> int | None:
     return None if messages is None else messages.number
-
-
-class _SweepOracle(Oracle):
-    """Labelings and bounds by message passing; faster than a linear program, with bounds of the same problem."""
-
-    solves = "LP-relaxed one-hot"
-
-    def __init__(self, oracle: Oracle, relaxation: LpRelaxation) -> None:
-        self._relaxation = relaxation
-        self.proven, self.feasible = oracle.proven, oracle.feasible
-
-    def evaluate(
-        self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
-    ) -> OraclePlanes:
-        chosen = None if graphs is None else np.asarray(graphs, dtype=np.int32)
-        return self._relaxation.sweep(w, chosen, time_left)

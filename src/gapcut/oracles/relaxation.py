@@ -17,6 +17,7 @@ from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.engines.shards import MakeShard, Pool, ShardEngine, ThreadShards
 from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound
+from gapcut.oracles.sharded import evaluated
 from gapcut.problem import LearningProblem, shard_ends
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
@@ -237,16 +238,7 @@ class Relaxation(ABC):
 
     def _evaluate(self, graphs: Int32Array | None, *asked: Any) -> OraclePlanes:
         """Planes of some graphs, ascending, by the shards that have them; ``asked``: what comes after the graphs."""
-        wanted = np.arange(self._core.n_graphs, dtype=np.int32) if graphs is None else graphs
-        assert np.all(np.diff(wanted) > 0)
-        cuts = np.searchsorted(wanted, self._ends)
-        own = [
-            (wanted[a:b] - first).astype(np.int32)
-            for (a, b), first in zip(pairwise(cuts), self._ends, strict=False)
-        ]
-        answers = self._pool.call_each("evaluate", [(part, *asked) if len(part) else None for part in own])
-        found = [answer for answer in answers if answer is not None]
-        return OraclePlanes(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return evaluated(self._pool, self._ends, graphs, *asked)
 
     @abstractmethod
     def slack(
@@ -308,6 +300,11 @@ class Relaxation(ABC):
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and one-hot bounds, of some graphs, from the multipliers."""
         raise NotImplementedError
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the shards are in other processes."""
+        return self._pool.here is None
 
     def plane_oracle(self, oracle: Oracle) -> Oracle:
         """What asks for planes beside the steps, in place of ``oracle``, whose relaxation this is."""
