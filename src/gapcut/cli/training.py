@@ -98,10 +98,12 @@ def train(
 
 def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) -> Path | None:
     """Where the run keeps its state, if it does; an old file is dropped unless it is to be resumed."""
-    if not options.estimator(graphs, None, None).takes_checkpoint(graphs):
+    estimator = options.estimator(graphs, None, None)
+    if estimator.engine == "disk" or not estimator.takes_checkpoint(graphs):
         if resume:
             raise ValueError(
-                "--resume needs --learner primal-dual with --oracle cut or lp, and graphs without cliques"
+                "--resume needs --learner primal-dual with --oracle cut or lp, graphs without cliques, and "
+                "--engine threads or ray"
             )
         return None
     if resume and not path.exists():

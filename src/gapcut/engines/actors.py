@@ -3,8 +3,6 @@ the data, the states kept last and what they were asked since."""
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from gapcut import _core
 from gapcut.engines.cluster import RayCluster
 from gapcut.engines.shards import ClusterLost, MakeShard, Pool
+from gapcut.engines.signals import HeldSignals
 from gapcut.engines.target import target
 from gapcut.engines.work import attempt
 from gapcut.version import __version__
@@ -71,7 +70,7 @@ class RayPool:
         self._states: list[Any] = [None] * len(parts)
         self._log: list[Call] = []
         self._saves = True
-        self._waiting: int | None = None
+        self._signals = HeldSignals()
         self.actors: list[Any] = []
         self._of: dict[int, Any] = {}
         wanted = min(len(parts), int(ray.cluster_resources().get("CPU", 1)))
@@ -108,7 +107,7 @@ class RayPool:
     @contextmanager
     def _changing(self, call: Call) -> Iterator[None]:
         """Keeps states where it is time, and notes the call once it is whole."""
-        with self._patience():
+        with self._signals.held():
             if self._saves and len(self._log) >= KEEP_AFTER:
                 self._keep()
             yield
@@ -116,15 +115,13 @@ class RayPool:
 
     def load(self, states: Sequence[Any]) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
-        with self._patience():
+        with self._signals.held():
             self._everywhere("load", lambda shard: (states[shard],), None)
             self._states, self._log = [self._ray.put(state) for state in states], []
 
     def breathe(self) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            signal.raise_signal(waiting)  # to whoever handles it
+        self._signals.breathe()
 
     def close(self) -> None:
         """End the actors."""
@@ -142,23 +139,6 @@ class RayPool:
     def _shared(self, arguments: tuple[Any, ...]) -> Any:
         size = sum(getattr(argument, "nbytes", 0) for argument in arguments)
         return self._ray.put(arguments) if size > INLINE and len(self.actors) > 1 else None
-
-    @contextmanager
-    def _patience(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM wait until :meth:`breathe`."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def wait(number: int, frame: object) -> None:
-            self._waiting = number
-
-        before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _everywhere(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-ShardEngineName: TypeAlias = Literal["threads", "ray"]
+ShardEngineName: TypeAlias = Literal["threads", "disk", "ray"]
 
 MakeShard: TypeAlias = Callable[..., Any]
 """``make(*part, threads)``: a shard, which has ``save()`` and ``load(state)`` and any other calls. Where ``save`` gives
@@ -97,7 +97,12 @@ class ThreadShards:
 
 
 def open_shards(name: ShardEngineName, address: str | None = None) -> ShardEngine:
-    """``"threads"``: this process; ``"ray"``: a Ray cluster (:class:`gapcut.engines.actors.RayShards`)."""
+    """``"threads"``: this process; ``"disk"``: the same, states in files of the folder ``address``
+    (:class:`gapcut.engines.disk.DiskShards`); ``"ray"``: a Ray cluster (:class:`gapcut.engines.actors.RayShards`)."""
+    if name == "disk":
+        from gapcut.engines.disk import DiskShards
+
+        return DiskShards(address)
     if name == "threads":
         if address is not None:
             raise ValueError(f"address {address!r} is of a Ray cluster, but the engine is 'threads'")

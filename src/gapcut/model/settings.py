@@ -92,6 +92,8 @@ class Settings(Parameters):
         """What shards of graphs can be learned from."""
         if self.engine == "threads":
             return
+        if self.engine == "disk" and self.checkpoint is not None:
+            raise ValueError("engine='disk' keeps no checkpoint: leave checkpoint=None")
         kind = KINDS[self.oracle]
         if not (self.learner == "primal-dual" or (self.learner == "block" and kind.elsewhere)):
             raise ValueError(

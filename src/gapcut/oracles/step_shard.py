@@ -33,6 +33,18 @@ class StepShard:
         """(N, K) relaxed labels reached."""
         return self.steps.labels()
 
+    def move_to(self, folder: str) -> None:
+        """Most of the memory to files there; from now on it is asked between :meth:`wake` and :meth:`rest` only."""
+        self.steps.move_to(folder)
+
+    def wake(self) -> None:
+        """What is on disk can be used."""
+        self.steps.wake()
+
+    def rest(self) -> None:
+        """It needs no memory."""
+        self.steps.rest()
+
     def save(self) -> dict[str, Any]:
         """All iterates."""
         return dict(self.steps.snapshot())

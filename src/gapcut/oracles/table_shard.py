@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
+from gapcut.oracles.shelf import Shelf
 from gapcut.oracles.step_shard import StepShard
 from gapcut.typing import AnyArray, FloatArray, Int32Array
 
@@ -34,18 +35,21 @@ class TableShard(StepShard):
         self._unit = setup.unit
         self._bounds = _core.MessageBounds(core, threads, SWEEPS, 1e-6, 4, 1e-2)
         self._all = np.arange(core.n_graphs, dtype=np.int32)
-        self._points: dict[int, TablePoint] = {}
-        self._messages: dict[int, Messages] = {}
+        self._points, self._messages = Shelf(), Shelf()
+
+    def move_to(self, folder: str) -> None:
+        super().move_to(folder)
+        self._points.move_to(folder)
+        self._messages.move_to(folder)
 
     def save(self) -> dict[str, Any]:
         """All iterates, and what is kept."""
-        return {**super().save(), "points": dict(self._points), "messages": dict(self._messages)}
+        return {**super().save(), "points": self._points.all(), "messages": self._messages.all()}
 
     def load(self, state: dict[str, Any]) -> None:
         """What :meth:`save` gave, or iterates alone."""
         super().load(state)
-        self._points = dict(state.get("points", {}))
-        self._messages = dict(state.get("messages", {}))
+        self._points, self._messages = Shelf(state.get("points")), Shelf(state.get("messages"))
 
     def reach(self, number: int, live: Sequence[int], feasible: bool) -> bool:
         """Keeps the point reached, made feasible if so wished. False, and nothing kept, where it has no numbers."""
@@ -59,14 +63,14 @@ class TableShard(StepShard):
     def make_feasible(self, number: int, live: Sequence[int], point: int) -> None:
         """Keeps the point of the polytope whose plane another point gives, up to single precision."""
         self._forget(live)
-        self._points[number] = self._feasible(self._points[point])
+        self._points[number] = self._feasible(self.point(point))
 
     def mix(
         self, number: int, live: Sequence[int], one: int, two: int, labeling: Int32Array, shares: FloatArray
     ) -> None:
         """Keeps, of each graph, ``shares`` (3, n) of two points and a labeling (N,), and of the truth what is left."""
         self._forget(live)
-        points = (*self._points[one], *self._points[two])
+        points = (*self.point(one), *self.point(two))
         self._points[number] = _core.mixed_point(self._core, *points, labeling, shares, self._threads)
 
     def reach_messages(self, number: int, live: Sequence[int]) -> None:
@@ -81,15 +85,16 @@ class TableShard(StepShard):
     def put_messages(self, number: int, live: Sequence[int], messages: Messages) -> None:
         """Keeps messages."""
         self._forget(live)
-        self._messages[number] = messages
+        self._messages[number] = (messages,)
 
     def point(self, number: int) -> TablePoint:
         """A point that is kept."""
-        return self._points[number]
+        labels, tables = self._points[number]
+        return labels, tables
 
     def messages(self, number: int) -> Messages:
         """Messages that are kept."""
-        return self._messages[number]
+        return self._messages[number][0]
 
     def slack(self, w: FloatArray, messages: int | None, time_left: float | None) -> FloatArray:
         """A bound of all slacks: the maxima of all terms after messages moved scores between them."""
@@ -109,23 +114,23 @@ class TableShard(StepShard):
 
     def plane(self, point: int, time_left: float | None) -> FloatArray:
         """Plane and loss of a point."""
-        plane, loss = _core.table_sums(self._core, *self._points[point], self._threads, time_left)
+        plane, loss = _core.table_sums(self._core, *self.point(point), self._threads, time_left)
         return np.append(plane, loss)
 
     def planes(self, point: int, time_left: float | None) -> tuple[FloatArray, FloatArray]:
         """Planes and losses of a point, graph by graph."""
-        return _core.table_planes(self._core, *self._points[point], self._all, self._threads, time_left)
+        return _core.table_planes(self._core, *self.point(point), self._all, self._threads, time_left)
 
     def edge_messages(self, w: FloatArray, sweeps: int) -> NDArray[np.float32]:
         """(2, K, M) messages of all edges to both ends, after sweeps from the multipliers."""
         return _core.edge_messages(self._core, w, self.steps, self._unit, sweeps, self._threads)
 
     def _start(self, messages: int | None) -> tuple[Messages, float]:
-        return self.steps.messages() if messages is None else self._messages[messages], self._unit
+        return self.steps.messages() if messages is None else self._messages[messages][0], self._unit
 
     def _feasible(self, point: TablePoint) -> TablePoint:
         return _core.feasible_point(self._core, *point, self._threads)
 
     def _forget(self, live: Sequence[int]) -> None:
-        self._points = {number: point for number, point in self._points.items() if number in live}
-        self._messages = {number: own for number, own in self._messages.items() if number in live}
+        self._points.forget_all_but(live)
+        self._messages.forget_all_but(live)
