@@ -65,6 +65,11 @@ void PageFile::map() {
     void* at = mmap(nullptr, static_cast<std::size_t>(slots_ * stride_), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     if (at == MAP_FAILED) throw std::runtime_error(std::string("no room to map the state: ") + std::strerror(errno));
     mapped_ = static_cast<char*>(at);
+#ifdef MADV_POPULATE_WRITE
+    // All pages at once, which costs less than one after the other; where that is not known, they come when they are
+    // used.
+    madvise(at, static_cast<std::size_t>(slots_ * stride_), MADV_POPULATE_WRITE);
+#endif
 }
 
 void PageFile::unmap() {

@@ -80,6 +80,11 @@ class RayPool:
             self._place(range(i * len(parts) // count, (i + 1) * len(parts) // count), self._begin())
         self.call("check")
 
+    @property
+    def workers(self) -> int:
+        """See :class:`gapcut.engines.shards.Pool`."""
+        return len(self.actors)
+
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
         return self._in_order(self._everywhere(name, lambda _: arguments, self._shared(arguments)))

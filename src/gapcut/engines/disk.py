@@ -39,7 +39,7 @@ class DiskShards:
 class DiskPool:
     """See :class:`gapcut.engines.shards.Pool`."""
 
-    here = None
+    here, workers = None, 0
 
     def __init__(self, shards: Sequence[Any]) -> None:
         self._shards, self._signals = shards, HeldSignals()

@@ -25,6 +25,10 @@ class Pool(Protocol):
     def here(self) -> Sequence[Any] | None:
         """The shards themselves, if they are in this process."""
 
+    @property
+    def workers(self) -> int:
+        """Other processes at work."""
+
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """The answers of all shards to a call that changes none."""
 
@@ -60,6 +64,8 @@ class ShardEngine(Protocol):
 
 class Here:
     """All shards in this process, one after the other, each on all threads."""
+
+    workers = 0
 
     def __init__(self, shards: Sequence[Any]) -> None:
         self.here = shards

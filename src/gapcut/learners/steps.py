@@ -114,6 +114,11 @@ class Steps:
         self.state.set_trade_off(C)
         self._begin(self.problem.with_C(C))
 
+    def shared(self) -> tuple[int, int] | None:
+        """Other processes at work, and iterations so far; None where there are none."""
+        workers = self.relaxation.workers
+        return (workers, self.state.iterations) if workers else None
+
     def warm_start(self) -> WarmStart:
         """A copy of the iterates."""
         return WarmStart(self.problem.fingerprint, self.relaxation.save())

@@ -306,6 +306,11 @@ class Relaxation(ABC):
         """Whether the shards are in other processes."""
         return self._pool.here is None
 
+    @property
+    def workers(self) -> int:
+        """Other processes that have shards."""
+        return self._pool.workers
+
     def plane_oracle(self, oracle: Oracle) -> Oracle:
         """What asks for planes beside the steps, in place of ``oracle``, whose relaxation this is."""
         return oracle
