@@ -9,6 +9,7 @@ from pathlib import Path
 CPP = Path(__file__).resolve().parent.parent / "cpp"
 TOP_LEVEL = {
     "kernels": "base",
+    "page_file": "base",
     "parallel": "base",
     "rounding": "base",
     "edge_shards": "problem",

@@ -1,18 +1,24 @@
 """Training on a Ray cluster of this machine against threads of one process: the same work, to the same bits.
 
-    python benchmarks/actors.py [--graphs 200] [--workers 2] [--nodes 500] [--edges 5000] [--passes 3]
+    python benchmarks/actors.py [--graphs 200] [--workers 2] [--nodes 500] [--edges 5000] [--passes 3] [--oracle cut]
 
 The first ``--passes`` certificates (0: none) with so many threads, and with so many actors of one thread, whose making
-counts; an iteration of both; of the rest a question and its answer without the work, and the bytes of both. Needs the
-extra ``cluster``. Rounds take turns; medians. A Markdown table goes to standard output.
+counts; an iteration of both, by the clock and by the processor: CPU seconds of the process (threads), and of the
+busiest actor and of the driver, which work one after the other; of the rest a question and its answer without the work,
+and the bytes of both. The processor's figures do not depend on what else the machine does: "critical" is the longest
+way through an iteration, which is its time where each thread or actor has a core. Needs the extra ``cluster``. Rounds
+take turns; medians. A Markdown table goes to standard output.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import ray
@@ -22,10 +28,12 @@ from gapcut.engines import describe_machine
 from gapcut.engines.shards import ShardEngine, ThreadShards, open_shards
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import LearnResult
-from gapcut.oracles import CutOracle
+from gapcut.oracles import CutOracle, Oracle
+from gapcut.oracles.lp import LpOracle
 from gapcut.problem import LearningProblem, learning_problem, shard_ends
 
 ROUNDS, ITERATIONS, WARM = 3, 5, 15
+ORACLES: dict[str, Callable[..., Oracle]] = {"cut": CutOracle, "lp": lambda problem, _: LpOracle(problem)}
 
 
 def rooms(graphs: int, nodes: int, edges: int) -> LearningProblem:
@@ -49,6 +57,7 @@ def main() -> None:
     parser.add_argument("--edges", type=int, default=5000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--oracle", choices=["cut", "lp"], default="cut")
     options = parser.parse_args()
     problem = rooms(options.graphs, options.nodes, options.edges)
     ray.init(num_cpus=options.workers, include_dashboard=False, log_to_driver=False, logging_level="error")
@@ -59,14 +68,20 @@ def main() -> None:
     print(f"{describe_machine()}; {options.graphs} graphs, {len(shard_ends(problem.core)) - 1} shards\n")
     print(f"| | {options.workers} threads | {options.workers} actors | ratio |\n|---|---|---|---|")
     if options.passes:
-        show(f"{options.passes} certificates, s", *whole_runs(problem, engines, options.passes))
-    show("iteration, ms", *(1e3 * s for s in iterations(problem, engines)))
+        show(
+            f"{options.passes} certificates, s", *whole_runs(problem, engines, options.passes, options.oracle)
+        )
+    for what, threads, actors in iterations(problem, engines, options.oracle, options.workers):
+        show(what, threads, actors)
     pool = engines["actors"][1].spread(Nothing, [()] * (len(shard_ends(problem.core)) - 1), 1)
     order, answer = np.zeros(problem.core.full_dim), np.zeros(problem.core.full_dim)
+    before = time.process_time()
     asks = [timed(lambda: pool.call("ask", order, len(answer))) for _ in range(50)]
+    driver = time.process_time() - before
     milliseconds = 1e3 * statistics.median(asks)
     print(
-        f"\nA question without work: {milliseconds:.2f} ms, {order.nbytes:,} bytes to each actor and from each shard."
+        f"\nA question without work: {milliseconds:.2f} ms, {order.nbytes:,} bytes to each actor and from each shard; "
+        f"of the driver's processor {1e3 * driver / 50:.2f} ms."
     )
     engines["actors"][1].close()
     ray.shutdown()
@@ -84,11 +99,12 @@ class Nothing:
 
 def show(what: str, threads: float, actors: float) -> None:
     """A line of the table."""
-    print(f"| {what} | {threads:.2f} | {actors:.2f} | {actors / threads:.2f} |", flush=True)
+    ratio = f"{actors / threads:.2f}" if threads else ""
+    print(f"| {what} | {threads:.2f} | {actors:.2f} | {ratio} |", flush=True)
 
 
 def whole_runs(
-    problem: LearningProblem, engines: dict[str, tuple[int, ShardEngine]], passes: int
+    problem: LearningProblem, engines: dict[str, tuple[int, ShardEngine]], passes: int, oracle_name: str
 ) -> tuple[float, float]:
     """Seconds, start of the actors included; the results must be the same bits."""
     seconds: dict[str, list[float]] = {name: [] for name in engines}
@@ -96,7 +112,7 @@ def whole_runs(
     for _ in range(ROUNDS):
         for name, (threads, engine) in engines.items():
             learner = PrimalDual(n_threads=threads, engine=engine)
-            oracle = CutOracle(problem, threads)
+            oracle = ORACLES[oracle_name](problem, threads)
             start = time.perf_counter()
             found[name] = learner.run(problem, oracle, Limits(gap=0.0, max_passes=passes))
             seconds[name].append(time.perf_counter() - start)
@@ -105,19 +121,40 @@ def whole_runs(
     return statistics.median(seconds["threads"]), statistics.median(seconds["actors"])
 
 
-def iterations(problem: LearningProblem, engines: dict[str, tuple[int, ShardEngine]]) -> tuple[float, float]:
-    """Seconds of one, after so many that label pairs in use are those of a run."""
+def iterations(
+    problem: LearningProblem, engines: dict[str, tuple[int, ShardEngine]], oracle: str, workers: int
+) -> Iterator[tuple[str, float, float]]:
+    """Milliseconds of one, after so many that label pairs in use are those of a run."""
     relaxations = []
     for threads, engine in engines.values():
-        relaxation = CutOracle(problem, threads).relaxation(PrimalDual().native(), threads, engine)
+        relaxation = ORACLES[oracle](problem, threads).relaxation(PrimalDual().native(), threads, engine)
         relaxation.advance(WARM)
         relaxations.append(relaxation)
-    rounds = [
-        [timed(lambda r=relaxation: r.advance(ITERATIONS)) / ITERATIONS for relaxation in relaxations]
-        for _ in range(ROUNDS)
-    ]
-    threads_s, actors_s = (statistics.median(column) for column in zip(*rounds, strict=True))
-    return threads_s, actors_s
+    rounds: list[list[tuple[float, float, float]]] = [[], []]
+    for _ in range(ROUNDS):
+        for relaxation, found in zip(relaxations, rounds, strict=True):
+            before = actor_seconds()
+            own = time.process_time()
+            wall = timed(lambda r=relaxation: r.advance(ITERATIONS))
+            busiest = max((now - before[pid] for pid, now in actor_seconds().items()), default=0.0)
+            found.append((wall, time.process_time() - own, busiest))
+    threads, actors = (np.median(found, axis=0) * (1e3 / ITERATIONS) for found in rounds)
+    yield "iteration, ms", threads[0], actors[0]
+    yield "of the processor: threads together; busiest actor", threads[1], actors[2]
+    yield "of the processor: driver", 0.0, actors[1]
+    yield "critical, ms", threads[1] / workers, actors[1] + actors[2]
+
+
+def actor_seconds() -> dict[int, float]:
+    """User and system, of each actor."""
+    tick, found = os.sysconf("SC_CLK_TCK"), {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                if (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
+                    numbers = (folder / "stat").read_text().rpartition(")")[2].split()
+                    found[int(folder.name)] = (int(numbers[11]) + int(numbers[12])) / tick
+    return found
 
 
 if __name__ == "__main__":

@@ -74,19 +74,19 @@ nb::tuple evaluate_from(MessageBounds& self, const In1<double>& weights, const I
     return evaluate(self.by_name(way), weights, graphs, seconds);
 }
 
-nb::tuple total_of_messages(MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages,
-                            double unit, const std::string& way, std::optional<double> seconds) {
+nb::tuple sums_of_messages(MessageBounds& self, const In1<double>& weights, const std::optional<In2<float>>& messages,
+                           double unit, const std::string& way, std::optional<double> seconds) {
     self.set(messages, unit);
     Labeler& labeler = self.by_name(way);
-    return totals(seconds, [&](const StopTest& stop) { return labeler.total(span(weights), stop); });
+    return totals(seconds, [&](const StopTest& stop) { return labeler.sums(span(weights), stop); });
 }
 
-nb::tuple plane_of_tables(const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
-                          std::optional<double> seconds) {
+nb::tuple sums_of_tables(const Problem& p, const In2<float>& z, const In2<float>& tables, int threads,
+                         std::optional<double> seconds) {
     const auto labels = labels_of(p, z);
     const auto rows = spans(p, tables);
     RelaxedPlane found =
-        until(seconds, [&](const StopTest& stop) { return table_plane(p, labels, rows, threads, stop); });
+        until(seconds, [&](const StopTest& stop) { return table_sums(p, labels, rows, threads, stop); });
     return nb::make_tuple(to_array(std::move(found.plane)), found.loss);
 }
 
@@ -136,9 +136,9 @@ void bind_lp_relaxed(nb::module_& m) {
     nb::class_<MessageBounds>(m, "MessageBounds", "One-hot bounds that start from the messages of an iteration.")
         .def(nb::init<const Problem&, int, int, double, int, double>(), "problem"_a, "threads"_a, "max_sweeps"_a,
              "tolerance"_a, "patience"_a, "least_progress"_a, nb::keep_alive<1, 2>())
-        .def("total", &total_of_messages, "weights"_a, "messages"_a.none(), "unit"_a, "way"_a,
+        .def("sums", &sums_of_messages, "weights"_a, "messages"_a.none(), "unit"_a, "way"_a,
              "seconds"_a.none() = nb::none(),
-             "Mean plane (dim,), mean loss and mean bound over all graphs: 'quick', of the messages alone; 'separate', "
+             "Plane (dim,), loss and bound, summed over all graphs: 'quick', of the messages alone; 'separate', "
              "after sweeps with a table for each edge; 'merged', after TRW-S. "
              "messages (2 K, M): those of the tails of all edges, then those of the heads, over `unit`; without from "
              "zero.")
@@ -148,9 +148,10 @@ void bind_lp_relaxed(nb::module_& m) {
     m.def("acyclic", &acyclic, "problem"_a,
           "Whether no graph has a cycle, two edges between the same nodes being one.");
     m.def("parallel_edges", &parallel_edges, "problem"_a, "Whether two edges join the same nodes, either way.");
-    m.def("table_plane", &plane_of_tables, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
+    m.def("table_sums", &sums_of_tables, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
           "seconds"_a.none() = nb::none(),
-          "Mean plane (dim,) and mean loss of labels (N, K) on the simplex and tables (K K, M), made feasible.");
+          "Plane (dim,) and loss of labels (N, K) on the simplex and tables (K K, M), made feasible, summed over "
+          "graphs.");
     m.def("feasible_point", &feasible, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
           "seconds"_a.none() = nb::none(),
           "Labels (N, K) on the simplex and tables (K K, M) made feasible for them, rounded to single precision.");
@@ -159,7 +160,7 @@ void bind_lp_relaxed(nb::module_& m) {
           "Of each graph, shares (3, n_graphs) of two points and a labeling (N,); the rest is the truth's.");
     m.def("table_planes", &planes_of, "problem"_a, "labels"_a, "tables"_a, "graphs"_a, "threads"_a,
           "seconds"_a.none() = nb::none(),
-          "Planes (m, dim) and losses (m,) of the named graphs, as table_plane makes them.");
+          "Planes (m, dim) and losses (m,) of the named graphs, as table_sums adds them up.");
 }
 
 }  // namespace gapcut::bindings

@@ -1,5 +1,6 @@
 #include "gapcut/learn/primal_dual.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -145,6 +146,7 @@ void bind_shard(nb::module_& m) {
                 new (self) StepSetup(step_setup(p, span(lower), settings));
             },
             "problem"_a, "lower"_a, "settings"_a)
+        .def_ro("unit", &StepSetup::unit, "Weights over those by which multipliers are measured.")
         .def("__getstate__",
              [](const StepSetup& s) {
                  return nb::make_tuple(s.unit, s.over_relaxation, s.one_label, s.at_most,
@@ -163,6 +165,11 @@ void bind_shard(nb::module_& m) {
                     [&] { return self.ask(static_cast<StepQuestion>(question), span(order), on_threads(threads)); }));
             },
             "question"_a, "order"_a, "threads"_a = 1)
+        .def(
+            "move_to", [](StepShard& self, const std::string& folder) { self.move_to(folder); }, "folder"_a,
+            "Puts what is largest into a file in this folder; to be used between wake() and rest() only.")
+        .def("wake", &StepShard::wake)
+        .def("rest", &StepShard::rest)
         .def("labels", &labels_of_state)
         .def("slack_sum", &slack_sum_of, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
              "Proven upper bound of the sum of slacks at these weights from the arc multipliers reached, and its part "

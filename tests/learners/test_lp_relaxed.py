@@ -12,8 +12,8 @@ from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
 from gapcut.learners.mixtures import mixture_of_graphs
 from gapcut.learners.steps import Steps
-from gapcut.oracles.base import RelaxedLabels
 from gapcut.oracles.lp import LpOracle
+from gapcut.oracles.relaxation import RelaxedLabels
 from gapcut.problem import learning_problem
 from lp_relaxed import lp_relaxed_optimum
 from one_hot import all_one_hot_planes, tiny_one_hot
@@ -92,7 +92,7 @@ def test_tables_are_made_feasible():
         lower = np.full(2 * K + K * K, -np.inf)
         problem = learning_problem([graph], [y], n_labels=K, C=1.0, loss_scale=1.0, lower=lower)
         z, m = random_point(rng, problem, [graph])
-        plane, loss = _core.table_plane(problem.core, z, m, 1)
+        plane, loss = _core.table_sums(problem.core, z, m, 1)
         reached = joint_feature_map(graph, one_hot(y, K)) - np.asarray(plane)
         labels, table = reached[: 2 * K].reshape(K, 2).T, reached[2 * K :].reshape(K, K)
         assert labels == pytest.approx(z, abs=1e-6)
@@ -161,7 +161,7 @@ def two_points(rng, C):
     points = []
     for iterations in (15, 15):
         steps.state.advance(iterations)
-        points.append(steps.prove_lower(session, steps.relaxation.feasible(steps.relaxation.labels())))
+        points.append(steps.prove_lower(session, steps.relaxation.reached()))
     return session, steps, points, steps.prove_upper(session, problem.clamp(steps.relaxation.weights()))
 
 
@@ -203,10 +203,10 @@ def test_any_point_is_below_the_optimum_and_any_messages_bound_the_slack():
     for round_ in range(60):
         problem, graphs, labels = tiny_one_hot(rng, 2, free=bool(round_ % 2), C=3.0, most=60)
         best, _ = lp_relaxed_optimum(problem, graphs, labels)
-        plane, loss = _core.table_plane(problem.core, *random_point(rng, problem, graphs), 1)
-        dual = problem.C * loss - problem.conjugate(problem.C * np.asarray(plane))
-        assert dual <= best + 1e-6 * (1.0 + abs(best))
         relaxation = LpOracle(problem).relaxation(PrimalDual().native(), 1)
+        plane, loss = relaxation.plane(RelaxedLabels(*random_point(rng, problem, graphs)))
+        dual = problem.C * loss - problem.conjugate(problem.C * plane)
+        assert dual <= best + 1e-6 * (1.0 + abs(best))
         relaxation.state.advance(int(rng.choice([1, 7, 60])))
         exact = LpOracle(problem)
         for w in (relaxation.state.weights(), rng.normal(size=problem.dim) * 3.0):

@@ -17,7 +17,7 @@ from gapcut.learners.base import Session
 from gapcut.learners.mixtures import mixture_of_two
 from gapcut.learners.steps import Steps
 from gapcut.oracles import CutOracle
-from gapcut.oracles.base import RelaxedLabels
+from gapcut.oracles.relaxation import RelaxedLabels
 from gapcut.problem import learning_problem
 from tiny import (
     TinyGraph,

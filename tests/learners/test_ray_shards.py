@@ -13,12 +13,15 @@ from gapcut import StructuredSVM
 from gapcut.engines.shards import ClusterLost, open_shards
 from gapcut.learners import Limits, PrimalDual
 from gapcut.oracles import CutOracle
+from gapcut.oracles.lp import LpOracle
 from ray_nodes import NODE, started, two_nodes
 from sample_graphs import sample_graphs
 
 pytestmark = pytest.mark.cluster
 
 LIMITS = Limits(gap=1e-3)
+
+both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
 
 
 @pytest.fixture(autouse=True)
@@ -33,34 +36,35 @@ def engine(cluster):
     found.close()
 
 
-def alone(problem, **settings):
-    return PrimalDual(**settings).run(problem, CutOracle(problem), LIMITS)
+def alone(problem, make, **settings):
+    return PrimalDual(**settings).run(problem, make(problem), LIMITS)
 
 
+@both
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
-def test_the_same_bits_as_one_process(engine, C):
+def test_the_same_bits_as_one_process(engine, C, make):
     problem = snake_problem(C=C)
-    same_bits(alone(problem), alone(problem, engine=engine))
+    same_bits(alone(problem, make), alone(problem, make, engine=engine))
     assert len(engine.pool.actors) == 2
 
 
-def test_a_path_a_warm_start_and_a_resumed_run(engine, tmp_path):
+@both
+def test_a_path_a_warm_start_and_a_resumed_run(engine, tmp_path, make):
     problem = snake_problem()
-    paths = [list(PrimalDual(engine=e).path(problem, CutOracle, [1.0, 10.0], LIMITS)) for e in (None, engine)]
+    paths = [list(PrimalDual(engine=e).path(problem, make, [1.0, 10.0], LIMITS)) for e in (None, engine)]
     for one, two in zip(*paths, strict=True):
         same_bits(one, two)
     assert paths[0][1].warm_start is not None
     start = paths[1][0].warm_start()
-    warm = [
-        PrimalDual(engine=e).run(problem, CutOracle(problem), LIMITS, start=start) for e in (None, engine)
-    ]
+    warm = [PrimalDual(engine=e).run(problem, make(problem), LIMITS, start=start) for e in (None, engine)]
     same_bits(*warm)
     learner = PrimalDual(engine=engine, checkpoint=tmp_path / "run", checkpoint_seconds=1e9)
-    learner.run(problem, CutOracle(problem), Limits(gap=1e-3, max_passes=3))
-    same_bits(alone(problem), learner.run(problem, CutOracle(problem), LIMITS))
+    learner.run(problem, make(problem), Limits(gap=1e-3, max_passes=3))
+    same_bits(alone(problem, make), learner.run(problem, make(problem), LIMITS))
 
 
-def test_an_actor_that_dies_changes_nothing(engine, monkeypatch):
+@both
+def test_an_actor_that_dies_changes_nothing(engine, monkeypatch, make):
     """Killed in the middle, before states were kept and after."""
     monkeypatch.setattr("gapcut.engines.actors.KEEP_AFTER", 25)
     problem = snake_problem()
@@ -72,9 +76,9 @@ def test_an_actor_that_dies_changes_nothing(engine, monkeypatch):
             ended.append(pool.actors[0])
             engine._cluster.ray.kill(pool.actors[0])
 
-    killed = PrimalDual(engine=engine).run(problem, CutOracle(problem), LIMITS, kill)
+    killed = PrimalDual(engine=engine).run(problem, make(problem), LIMITS, kill)
     assert len(ended) == 2
-    same_bits(alone(problem), killed)
+    same_bits(alone(problem, make), killed)
 
 
 def test_errors_of_shards_are_those_of_one_process(engine):
@@ -122,14 +126,15 @@ def test_a_signal_in_the_middle_of_an_iteration_waits_for_its_end(engine, tmp_pa
     same_bits(whole, learner.run(problem, CutOracle(problem), limits))
 
 
-def test_the_estimator(cluster):
+@pytest.mark.parametrize("oracle", ["cut", "lp"])
+def test_the_estimator(cluster, oracle):
     rng = np.random.default_rng(2)
     graphs = [
         (rng.normal(size=(30, 3)), np.stack([np.arange(29), np.arange(1, 30)], axis=1), rng.random((29, 2)))
         for _ in range(5)
     ]
     labels = [(g[0][:, 0] > 0).astype(int) for g in graphs]
-    settings = {"oracle": "cut", "gap": 1e-3}
+    settings = {"oracle": oracle, "gap": 1e-3}
     one = StructuredSVM(**settings).fit(graphs, labels)
     two = StructuredSVM(engine="ray", address=cluster.address, **settings).fit(graphs, labels)
     assert np.array_equal(one.unary_, two.unary_)
@@ -151,7 +156,8 @@ def test_the_command(cluster, run, tmp_path):
     assert models[0].certificate_ == models[1].certificate_
 
 
-def test_a_node_that_is_lost_and_a_cluster_that_is(tmp_path):
+@both
+def test_a_node_that_is_lost_and_a_cluster_that_is(tmp_path, make):
     problem = snake_problem()
     with two_nodes() as cluster:
         third = started(lambda: cluster.add_node(**NODE))
@@ -165,7 +171,7 @@ def test_a_node_that_is_lost_and_a_cluster_that_is(tmp_path):
 
         try:
             same_bits(
-                alone(problem), PrimalDual(engine=engine).run(problem, CutOracle(problem), LIMITS, remove)
+                alone(problem, make), PrimalDual(engine=engine).run(problem, make(problem), LIMITS, remove)
             )
             assert lost == [3]
             assert len(engine.pool.actors) == 2
@@ -180,7 +186,7 @@ def test_a_node_that_is_lost_and_a_cluster_that_is(tmp_path):
 
             for checkpoint in (None, tmp_path / "run"):
                 learner = PrimalDual(engine=engine, checkpoint=checkpoint, checkpoint_seconds=0.0)
-                ended = learner.run(problem, CutOracle(problem), Limits(gap=0.0), end_all)
+                ended = learner.run(problem, make(problem), Limits(gap=0.0), end_all)
                 assert "no node is left" in ended.message
                 assert ended.certificate.lower > 0.0
         finally:

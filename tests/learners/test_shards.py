@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,11 +14,17 @@ from gapcut import _core
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint
 from gapcut.oracles import CutOracle
-from gapcut.oracles.base import RelaxedLabels
-from gapcut.problem import shard_ends
+from gapcut.oracles.lp import LpOracle
+from gapcut.oracles.relaxation import RelaxedLabels
+from gapcut.problem import learning_problem, plane_ends, shard_ends
 from gapcut.problem import shards as rule
 from learner_checks import check_boxes, check_random_problems
+from lp_relaxed import lp_relaxed_optimum
+from one_hot import tiny_one_hot
+from sample_cliques import xor_graphs
 from tiny import tiny_problem
+
+both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
 
 
 @pytest.fixture(autouse=True)
@@ -59,41 +66,84 @@ def test_bounds_of_shards_hold_anywhere():
         assert after <= best + 1e-7 * (1.0 + abs(best))
 
 
+def test_bounds_and_points_of_shards_with_one_label_a_node():
+    """At any iterate: bounds are above the slack, planes those that all graphs in one shard give, and what is stored
+    comes back as it was."""
+    rng, several = np.random.default_rng(6), 0
+    for _ in range(25):
+        problem, graphs, labels = tiny_one_hot(rng, int(rng.integers(2, 9)), free=True, C=3.0, most=60)
+        relaxation = LpOracle(problem).relaxation(PrimalDual().native(), 1)
+        several += len(relaxation._pool.here) > 1
+        relaxation.advance(int(rng.choice([1, 7, 60])))
+        best, _ = lp_relaxed_optimum(problem, graphs, labels)
+        w = problem.clamp(rng.normal(size=problem.dim) * 3.0)
+        slack = LpOracle(problem).total(w).violation(w)
+        messages = relaxation.stored_messages(relaxation.fetched_messages(relaxation.messages()))
+        for found in (relaxation.slack(w), relaxation.slack(w, None, messages), relaxation.total(w)):
+            assert slack <= found.bound * (1 + 1e-9) + 1e-8
+        assert relaxation.slack(w) == relaxation.slack(w, None, messages)
+        for closely in (False, True):
+            assert slack <= relaxation.prove_slack(w, closely).slack.bound * (1 + 1e-9) + 1e-8
+        point = relaxation.reached()
+        again = relaxation.stored(relaxation.fetched(point))
+        plane, loss = relaxation.plane(point)
+        assert np.array_equal(plane, relaxation.plane(again)[0])
+        planes, losses = relaxation.planes(relaxation.feasible(point))
+        assert planes.mean(axis=0) == pytest.approx(plane, abs=1e-5)
+        assert losses.mean() == pytest.approx(loss, abs=1e-5)
+        dual = problem.C * loss - problem.conjugate(problem.C * plane)
+        assert dual <= best + 1e-6 * (1.0 + abs(best))
+    assert several > 20
+
+
+def test_shards_forget_what_nobody_has():
+    relaxation = LpOracle(snake_problem()).relaxation(PrimalDual().native(), 1)
+    points = [relaxation.reached() for _ in range(3)]
+    kept = relaxation._pool.here[0]._points
+    assert sorted(kept) == [point.number for point in points]
+    del points[1]
+    point = relaxation.reached()
+    assert sorted(relaxation._pool.here[0]._points) == [points[0].number, points[1].number, point.number]
+
+
 def _dual(problem, relaxation, labels):
     plane, loss = relaxation.plane(RelaxedLabels(labels))
     return problem.C * loss - problem.conjugate(problem.C * plane)
 
 
-def test_threads_do_not_change_the_bits():
+@both
+def test_threads_do_not_change_the_bits(make):
     problem = snake_problem()
     assert len(shard_ends(problem.core)) > 4
     first, *others = (
-        PrimalDual(n_threads=t).run(problem, CutOracle(problem, t), Limits(gap=1e-3)) for t in (1, 2, 3)
+        PrimalDual(n_threads=t).run(problem, make(problem, t), Limits(gap=1e-3)) for t in (1, 2, 3)
     )
     assert first.certificate.status == "certified"
     for other in others:
         same_bits(first, other)
 
 
-def test_one_shard_and_several_prove_the_same_optimum(monkeypatch):
-    several = PrimalDual().run(snake_problem(), CutOracle(snake_problem()), Limits(gap=1e-3))
+@both
+def test_one_shard_and_several_prove_the_same_optimum(monkeypatch, make):
+    several = PrimalDual().run(snake_problem(), make(snake_problem()), Limits(gap=1e-3))
     monkeypatch.undo()
     problem = snake_problem()
     assert shard_ends(problem.core) == [0, problem.n_graphs]
-    one = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-3))
+    one = PrimalDual().run(problem, make(problem), Limits(gap=1e-3))
     assert max(one.certificate.lower, several.certificate.lower) <= min(
         one.certificate.upper, several.certificate.upper
     )
     assert not np.array_equal(one.weights, several.weights)
 
 
-def test_a_resumed_run_ends_with_the_same_bits(tmp_path):
+@both
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path, make):
     problem, path = snake_problem(), tmp_path / "run"
-    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-3))
+    whole = PrimalDual().run(problem, make(problem), Limits(gap=1e-3))
     learner = PrimalDual(checkpoint=path, checkpoint_seconds=1e9)
-    half = learner.run(problem, CutOracle(problem), Limits(gap=1e-3, max_passes=3))
+    half = learner.run(problem, make(problem), Limits(gap=1e-3, max_passes=3))
     assert half.certificate.status == "stopped"
-    resumed = learner.run(problem, CutOracle(problem), Limits(gap=1e-3))
+    resumed = learner.run(problem, make(problem), Limits(gap=1e-3))
     assert len(half.history) < len(resumed.history)
     same_bits(whole, resumed)
 
@@ -133,6 +183,23 @@ def test_parts_and_copies_answer_as_the_whole():
     for begin, end in ((-1, 2), (3, 2), (0, core.n_graphs + 1)):
         with pytest.raises(ValueError, match="graphs that do not exist"):
             core.part(begin, end)
+
+
+def test_parts_with_cliques():
+    rng = np.random.default_rng(8)
+    graphs = list(xor_graphs(5))
+    tuples = [np.array([[a, a ^ b, b] for a in range(2) for b in range(2)]), np.array([[0] * 4, [1] * 4])]
+    labels = [np.asarray(graph.labels) for graph in graphs]
+    problem = learning_problem(graphs, labels, n_labels=2, C=1.0, loss_scale=10.0, tuples=tuples)
+    core, w = problem.core, problem.clamp(rng.normal(size=problem.dim))
+    whole = CutOracle(problem).evaluate(w)
+    ends = plane_ends(core)
+    assert len(ends) > 3
+    for begin, end in pairwise(ends):
+        part = pickle.loads(pickle.dumps(core.part(begin, end)))
+        found = _core.CutOracle(part, 1).evaluate(w, np.arange(end - begin, dtype=np.int32), None)
+        assert np.array_equal(found[0], whole.planes[begin:end])
+        assert np.array_equal(found[2], whole.bounds[begin:end])
 
 
 def test_sums_are_a_tree():

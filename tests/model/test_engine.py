@@ -13,11 +13,11 @@ from sample_graphs import sample_graphs
 
 @pytest.mark.parametrize(
     "settings",
-    [{"oracle": "lp"}, {"learner": "block"}, {"oracle": "trws"}, {"oracle": "cut", "learner": "subgradient"}],
+    [{"oracle": "lp", "learner": "block"}, {"oracle": "brute"}, {"oracle": "cut", "learner": "subgradient"}],
 )
 def test_what_is_not_learned_from_shards(settings, monkeypatch):
     monkeypatch.setattr("gapcut.machine.open_shards", lambda *_: open_shards("threads"))
-    wanted = r"^engine='ray' is for learner='primal-dual' with oracle='cut', not for"
+    wanted = r"^engine='ray' is for learner='primal-dual', and for 'block' with oracle='cut', 'tree' or 'trws', not"
     with pytest.raises(ValueError, match=wanted) as told:
         StructuredSVM(engine="ray", **settings).fit(sample_graphs(2))
     assert "\n" not in str(told.value)

@@ -91,7 +91,7 @@ struct Problem {
     void restrict_to(std::vector<std::int32_t> full_coordinates);
 };
 
-// Graphs [begin, end) alone, with the same weights. Features are shared, not copied. Without cliques.
+// Graphs [begin, end) alone, with the same weights. Features are shared, not copied.
 Problem part_of(const Problem& problem, std::int64_t begin, std::int64_t end);
 
 // sum over all graphs of Psi(x_i, y_i), full_dim() long.

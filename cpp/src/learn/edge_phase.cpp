@@ -51,18 +51,19 @@ void EdgePhase::list(std::int32_t pair) {
 void ArcPhase::activate(std::int32_t pair, std::span<const float> z) {
     const auto M = problem_.edges.rows(), width = row_width(problem_.n_labels);
     const auto k = pair / problem_.n_labels, l = pair % problem_.n_labels;
-    m_[pair].resize(static_cast<std::size_t>(M));
+    m_[pair].assign(static_cast<std::size_t>(M), 0.0F);
     d1_[pair].assign(static_cast<std::size_t>(M), 0.0F);
     d2_[pair].assign(static_cast<std::size_t>(M), 0.0F);
+    float* const m = m_[pair].data();
     for (std::int64_t e = 0; e < M; ++e)
-        m_[pair][e] = std::min(z[problem_.tail[e] * width + k], z[problem_.head[e] * width + l]);
+        m[e] = std::min(z[problem_.tail[e] * width + k], z[problem_.head[e] * width + l]);
     list(pair);
 }
 
 void ArcPhase::deactivate(std::int32_t pair) {
     active_[pair] = 0;
     std::erase(active_list_, pair);
-    for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) std::vector<float>().swap(*state);
+    for (auto* state : {&m_[pair], &d1_[pair], &d2_[pair]}) state->clear();
 }
 
 bool ArcPhase::needed(std::int32_t pair) const {
@@ -217,6 +218,16 @@ void EdgePhase::compute_gradient(std::int64_t shard) {
                        [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n, features_of(begin)); });
 }
 
+void EdgePhase::move_to(PageFile& file) {
+    for (auto& column : m_) column.move_to(file);
+}
+
+void ArcPhase::move_to(PageFile& file) {
+    EdgePhase::move_to(file);
+    for (auto* columns : {&d1_, &d2_})
+        for (auto& column : *columns) column.move_to(file);
+}
+
 std::size_t ArcPhase::saved_size(std::size_t pairs) const {
     return pairs * static_cast<std::size_t>(3 * problem_.edges.rows());
 }
@@ -352,7 +363,8 @@ EdgePhase::Distance EdgePhase::squared_distance(std::int64_t shard) const {
             sum.labels += static_cast<double>(kernels().square(n, m_[pair].data() + begin));
             for (auto e = begin; e < begin + n; ++e)
                 if (problem_.labels[problem_.tail[e]] == k && problem_.labels[problem_.head[e]] == l)
-                    sum.labels += 1.0 - 2.0 * static_cast<double>(m_[pair][e]);  // the true m is 1
+                    sum.labels +=
+                        1.0 - 2.0 * static_cast<double>(m_[pair][static_cast<std::size_t>(e)]);  // the true m is 1
         });
     }
     sum.multipliers = multiplier_norm(s);

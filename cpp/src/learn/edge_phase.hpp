@@ -10,6 +10,7 @@
 #include "gapcut/edge_shards.hpp"
 #include "gapcut/kernels.hpp"
 #include "gapcut/oracle/slack_bound.hpp"
+#include "gapcut/page_file.hpp"
 #include "gapcut/problem.hpp"
 #include "sparse_pairs.hpp"
 
@@ -47,6 +48,9 @@ class EdgePhase {
     virtual std::size_t saved_size(std::size_t pairs) const = 0;
     virtual std::vector<float> save() const = 0;
     virtual void load(std::span<const std::int32_t> pairs, std::span<const float> saved) = 0;
+
+    // All of that to slots of a file, which must be mapped whenever this is used, and outlive it.
+    virtual void move_to(PageFile& file);
 
     virtual ArcMultipliers multipliers() const = 0;
     // m of each label pair, empty where it is not active.
@@ -103,7 +107,7 @@ class EdgePhase {
     std::vector<float> rows_, columns_;             // (M, width) and (De, M); empty where the features are sparse
     std::vector<std::uint8_t> active_;
     std::vector<std::int32_t> active_list_;
-    std::vector<std::vector<float>> m_;  // of each label pair
+    std::vector<FloatColumn> m_;  // of each label pair
     struct Entry {
         std::int32_t feature, slot;
         float weight;
@@ -128,6 +132,7 @@ class ArcPhase final : public EdgePhase {
     std::size_t saved_size(std::size_t pairs) const override;
     std::vector<float> save() const override;
     void load(std::span<const std::int32_t> pairs, std::span<const float> saved) override;
+    void move_to(PageFile& file) override;
     ArcMultipliers multipliers() const override;
 
   private:
@@ -136,7 +141,7 @@ class ArcPhase final : public EdgePhase {
     void add_inactive_by_pair(Shard& s, std::int64_t begin, std::int64_t n, std::span<const float> z) const;
     double multiplier_norm(const Shard& s) const override;
 
-    std::vector<std::vector<float>> d1_, d2_;
+    std::vector<FloatColumn> d1_, d2_;
 };
 
 }  // namespace gapcut

@@ -58,6 +58,7 @@ StepSetup step_setup(const Problem& p, std::span<const double> lower, const Prim
 struct StepShard::State {
     float over_relaxation;
     bool one_label;
+    std::unique_ptr<PageFile> file;  // of what the edges hold, unless that is in memory
     NodePhase nodes;
     std::unique_ptr<EdgePhase> edges;
     std::vector<double> kappa;  // of the labels' steps as they are set
@@ -155,6 +156,20 @@ void StepShard::restore(const Snapshot& copy, const ForAll& for_all) {
     state_->edges->load(copy.active, copy.arcs);
     state_->nodes.set_labels(copy.z, copy.z_step);
     for_all(EdgePhase::kShards, [&](std::int64_t shard) { state_->edges->compute_gradient(shard); });
+}
+
+void StepShard::move_to(const std::string& folder) {
+    state_->file = std::make_unique<PageFile>(folder, problem_.edges.rows());
+    state_->file->map();
+    state_->edges->move_to(*state_->file);
+}
+
+void StepShard::wake() {
+    if (state_->file) state_->file->map();
+}
+
+void StepShard::rest() {
+    if (state_->file) state_->file->unmap();
 }
 
 FloatRows StepShard::rows() const { return state_->nodes.rows(); }

@@ -127,8 +127,8 @@ double loss_of(const Problem& p, const std::vector<double>& labels, std::int64_t
 
 }  // namespace
 
-RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<const std::span<const float>> tables,
-                         int threads, const StopTest& stop) {
+RelaxedPlane table_sums(const Problem& p, std::span<const float> z, std::span<const std::span<const float>> tables,
+                        int threads, const StopTest& stop) {
     const auto N = p.nodes.rows(), M = p.edges.rows();
     check(p, z, tables);
     const auto labels = simplex_labels(p, z);
@@ -144,12 +144,10 @@ RelaxedPlane table_plane(const Problem& p, std::span<const float> z, std::span<c
         stop);
     for (std::int64_t shard = 1; shard < kShards; ++shard)
         add_scaled(part[0].data(), 1.0, part[shard].data(), std::ssize(part[0]));
-    const auto n = static_cast<double>(p.n_graphs());
     RelaxedPlane result;
-    for (const auto j : p.coordinates) result.plane.push_back(part[0][j] / n);
+    for (const auto j : p.coordinates) result.plane.push_back(part[0][j]);
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)  // each by itself: bounds count the roundings of a graph
         result.loss += loss_of(p, labels, p.node_offset[g], p.node_offset[g + 1]);
-    result.loss /= n;
     return result;
 }
 

@@ -20,8 +20,10 @@ TablePhase::TablePhase(const Problem& p, bool at_most, std::span<const std::int3
     const auto M = static_cast<std::size_t>(p.edges.rows());
     in_row_.assign(K, 0);
     in_column_.assign(K, 0);
-    d_tail_.assign(K, std::vector<float>(M, 0.0F));
-    d_head_ = d_tail_;
+    d_tail_.resize(K);
+    d_head_.resize(K);
+    for (auto* d : {&d_tail_, &d_head_})
+        for (auto& of_label : *d) of_label.assign(M, 0.0F);
     sums_.resize(kShards);
     out_.resize(kShards);
     for (const auto pair : pairs) {
@@ -158,13 +160,19 @@ void TablePhase::load(std::span<const std::int32_t> pairs, std::span<const float
     if (!std::ranges::equal(pairs, active_list_)) throw std::invalid_argument("the snapshot is of another problem");
     const auto M = problem_.edges.rows();
     const float* at = saved.data();
-    const auto take = [&](std::vector<float>& to) {
+    const auto take = [&](FloatColumn& to) {
         to.assign(at, at + M);
         at += M;
     };
     for (const auto pair : active_list_) take(m_[pair]);
     for (auto* d : {&d_tail_, &d_head_})
         for (auto& of_label : *d) take(of_label);
+}
+
+void TablePhase::move_to(PageFile& file) {
+    EdgePhase::move_to(file);
+    for (auto* d : {&d_tail_, &d_head_})
+        for (auto& of_label : *d) of_label.move_to(file);
 }
 
 ArcMultipliers TablePhase::multipliers() const {

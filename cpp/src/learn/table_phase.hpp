@@ -28,6 +28,7 @@ class TablePhase final : public EdgePhase {
     std::size_t saved_size(std::size_t pairs) const override;
     std::vector<float> save() const override;
     void load(std::span<const std::int32_t> pairs, std::span<const float> saved) override;
+    void move_to(PageFile& file) override;
     ArcMultipliers multipliers() const override;  // for each label
 
   private:
@@ -42,11 +43,11 @@ class TablePhase final : public EdgePhase {
 
     bool at_most_;
     float damping_ = 1.0F;
-    std::int64_t chunk_;                               // edges at a time, so that their tables stay in the cache
-    std::vector<std::vector<float>> d_tail_, d_head_;  // (M,) of each label
-    std::vector<std::int64_t> in_row_, in_column_;     // pairs in use
-    std::vector<std::vector<float>> sums_, out_;       // of a shard: rows, then columns, by label
-    std::vector<float> beside_;                        // (De, pairs in use, padded) weights; empty where many are 0
+    std::int64_t chunk_;                            // edges at a time, so that their tables stay in the cache
+    std::vector<FloatColumn> d_tail_, d_head_;      // (M,) of each label
+    std::vector<std::int64_t> in_row_, in_column_;  // pairs in use
+    std::vector<std::vector<float>> sums_, out_;    // of a shard: rows, then columns, by label
+    std::vector<float> beside_;                     // (De, pairs in use, padded) weights; empty where many are 0
 };
 
 }  // namespace gapcut

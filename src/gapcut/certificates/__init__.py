@@ -6,6 +6,7 @@ from gapcut.certificates.certificate import (
     Certificate,
     OneHotClaim,
     Record,
+    SharedRecord,
     Status,
 )
 from gapcut.certificates.progress import spoken
@@ -20,6 +21,7 @@ __all__ = [
     "OneHotClaim",
     "Proof",
     "Record",
+    "SharedRecord",
     "Status",
     "dual_bound",
     "iteration_bound",

@@ -45,6 +45,14 @@ class Record(Bracket):
     planes: int
 
 
+@dataclass(frozen=True)
+class SharedRecord(Record):
+    """What callbacks are told where other processes share the work: how many, and first-order ``iterations`` so far."""
+
+    actors: int
+    iterations: int
+
+
 Callback = Callable[[Record], bool | None]
 """Called once per pass; returning True ends the run with the best model so far."""
 

@@ -15,7 +15,7 @@ from gapcut.certificates.bounds import dual_bound, no_plane_bound, primal_bound
 from gapcut.certificates.certificate import Bracket
 from gapcut.certificates.rounding import gamma
 from gapcut.files import write_atomically
-from gapcut.oracles.base import Relaxation, RelaxedLabels
+from gapcut.oracles.relaxation import Point, Relaxation
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
 
@@ -37,7 +37,7 @@ class DualPoint:
     end (None: the true ones), and whether bounds at the weights may be made ``closely``, by a pass of cuts."""
 
     relaxation: Relaxation
-    labels: RelaxedLabels | None
+    labels: Point | None
     closely: bool
 
 
@@ -69,7 +69,7 @@ class Proof(Bracket):
 
 
 def prove(
-    problem: LearningProblem, weights: FloatArray, point: DualPoint, truth: RelaxedLabels
+    problem: LearningProblem, weights: FloatArray, point: DualPoint, truth: Point
 ) -> tuple[float, float, dict[str, AnyArray]]:
     """Both ends of the objective's optimum that numbers of 16 bits prove, and the arrays that hold them.
 
@@ -90,7 +90,7 @@ def prove(
 
 
 def _lower(
-    problem: LearningProblem, relaxation: Relaxation, labels: RelaxedLabels
+    problem: LearningProblem, relaxation: Relaxation, labels: Point
 ) -> tuple[float, dict[str, AnyArray]]:
     near, arrays = relaxation.whole(labels)
     plane, loss = relaxation.plane(near)

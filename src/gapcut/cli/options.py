@@ -82,7 +82,7 @@ class LearningOptions(Parameters):
     balanced: Annotated[Flag, Parameter(help="Weigh classes inversely to their frequency.")] = False
 
     def estimator(
-        self, graphs: GraphSet, callback: Callback | None = None, checkpoint: Path | None = None
+        self, graphs: GraphSet | GraphFolder, callback: Callback | None = None, checkpoint: Path | None = None
     ) -> Machine:
         """The estimator these options describe, for these graphs."""
         values = {f.name: getattr(self, f.name) for f in fields(Parameters)}
@@ -107,7 +107,7 @@ class SearchOptions(LearningOptions):
     base: Annotated[Literal["trees", "auto"] | None, option("base")] = "auto"
 
 
-def parse_labels(text: str, graphs: GraphSet) -> list[Any]:
+def parse_labels(text: str, graphs: GraphSet | GraphFolder) -> list[Any]:
     """Labels given as text, in the type of the data's labels."""
     parts = [part.strip() for part in text.split(",")]
     kinds = {g.labels.dtype.kind for g in graphs if g.labels is not None and g.labels.dtype != object}

@@ -62,11 +62,24 @@ def progress(task: str, target: float | None = None, before: str = "") -> Iterat
 
     aim = "" if target is None else f" to a gap of {percent(target)}"
     with working(f"{before}{task}{aim} ...") as status:
+        before_that: list[Record] = []
 
         def show(record: Record) -> None:
             status(
                 f"{task}: pass {record.passes}, {record.seconds:.1f} s, {record.lower:.5g} <= optimum <= "
-                f"{record.upper:.5g}, gap {percent(record.relative_gap)}"
+                f"{record.upper:.5g}, gap {percent(record.relative_gap)}{_at_work(record, before_that)}"
             )
+            before_that[:] = [record]
 
         yield show
+
+
+def _at_work(record: Record, before: list[Record]) -> str:
+    """Actors and their speed since the record before, where there are such."""
+    actors, now = getattr(record, "actors", 0), getattr(record, "iterations", 0)
+    if not actors:
+        return ""
+    done = now - (getattr(before[0], "iterations", 0) if before else 0)
+    seconds = record.seconds - (before[0].seconds if before else 0.0)
+    noun = "actor" if actors == 1 else "actors"
+    return f", {actors} {noun}, {done / seconds:.3g} iterations/s" if seconds > 0.0 else f", {actors} {noun}"

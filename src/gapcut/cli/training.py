@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -34,8 +35,9 @@ from gapcut.cli.show import (
     percent,
     show_choice,
 )
-from gapcut.data import GraphSet
+from gapcut.data import GraphFolder, GraphSet, is_parts
 from gapcut.engines import peak_memory_mb
+from gapcut.engines.shards import ClusterLost
 from gapcut.machine import Machine, Proof
 from gapcut.typing import AnyArray
 
@@ -71,7 +73,7 @@ def train(
         {out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}) | proof_outputs(proof, [out, checkpoint])
     )
     check_outputs(writes, [data], force)
-    graphs = read_graphs(data, select, unpack_limit)
+    graphs = _read(data, select, unpack_limit, options)
     start = time.monotonic()
     kept = _kept(graphs, checkpoint, options, resume)
     with watch_interrupt() as interrupt:
@@ -96,12 +98,24 @@ def train(
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
 
 
-def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) -> Path | None:
+def _read(
+    data: Path, select: str | None, unpack_limit: int | None, options: LearningOptions
+) -> GraphSet | GraphFolder:
+    """All graphs; with the state on disk a folder of parts stays there, unless folds or a base need all of it."""
+    needs_all = options.C == "cv" or options.base is not None or options.node_lift == "auto"
+    if options.engine == "disk" and not needs_all and is_parts(data):
+        return GraphFolder(data, select=select, unpack_limit=unpack_limit)
+    return read_graphs(data, select, unpack_limit)
+
+
+def _kept(graphs: GraphSet | GraphFolder, path: Path, options: LearningOptions, resume: bool) -> Path | None:
     """Where the run keeps its state, if it does; an old file is dropped unless it is to be resumed."""
-    if not options.estimator(graphs, None, None).takes_checkpoint(graphs):
+    estimator = options.estimator(graphs, None, None)
+    if estimator.engine == "disk" or not estimator.takes_checkpoint(graphs):
         if resume:
             raise ValueError(
-                "--resume needs --learner primal-dual with --oracle cut or lp, and graphs without cliques"
+                "--resume needs --learner primal-dual with --oracle cut or lp, graphs without cliques, and "
+                "--engine threads or ray"
             )
         return None
     if resume and not path.exists():
@@ -112,7 +126,7 @@ def _kept(graphs: GraphSet, path: Path, options: LearningOptions, resume: bool) 
 
 
 def _fit(
-    graphs: GraphSet,
+    graphs: GraphSet | GraphFolder,
     options: LearningOptions,
     task: str,
     checkpoint: Path | None = None,
@@ -132,6 +146,10 @@ def _fit(
         except KeyboardInterrupt:
             if not hasattr(svm, "certificate_"):
                 raise
+        except ClusterLost as error:  # after the model was there
+            if not hasattr(svm, "certificate_"):
+                raise
+            warnings.warn(f"no proof: {error}; gapcut prove makes one of the model", stacklevel=2)
     return svm.set_params(callback=None, checkpoint=None), proof
 
 
@@ -159,7 +177,7 @@ def fit_path_to_the_end(
         return estimator.fit_path(graphs, numbers) if numbers else [estimator.fit(graphs)]
 
 
-def training_document(svm: Machine, graphs: GraphSet, seconds: float) -> dict[str, Any]:
+def training_document(svm: Machine, graphs: GraphSet | GraphFolder, seconds: float) -> dict[str, Any]:
     """What ``train`` reports."""
     model = svm.model_
     return {

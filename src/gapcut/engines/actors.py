@@ -3,8 +3,6 @@ the data, the states kept last and what they were asked since."""
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from gapcut import _core
 from gapcut.engines.cluster import RayCluster
 from gapcut.engines.shards import ClusterLost, MakeShard, Pool
+from gapcut.engines.signals import HeldSignals
 from gapcut.engines.target import target
 from gapcut.engines.work import attempt
 from gapcut.version import __version__
@@ -27,14 +26,18 @@ PATIENCE: Final = 5.0
 INLINE: Final = 100_000
 """Bytes of arguments above which they are sent once for all actors."""
 
-Call: TypeAlias = tuple[str, tuple[Any, ...]]
 Asked: TypeAlias = dict[int, Any]
 """Arguments, or answers, by shard."""
+
+Call: TypeAlias = tuple[str, tuple[Any, ...] | Asked]
+"""A name, and the arguments of all shards, or by shard."""
 
 
 class RayShards:
     """Shards on the free CPUs of a cluster at ``address`` (:class:`gapcut.engines.cluster.RayCluster`), one actor each
     with one thread, at most as many as there are shards. It has one pool at a time: a new one ends the one before."""
+
+    elsewhere = True
 
     def __init__(self, address: str | None = None) -> None:
         self._cluster = RayCluster(address)
@@ -66,7 +69,8 @@ class RayPool:
         self._parts = [ray.put(part) for part in parts]
         self._states: list[Any] = [None] * len(parts)
         self._log: list[Call] = []
-        self._waiting: int | None = None
+        self._saves = True
+        self._signals = HeldSignals()
         self.actors: list[Any] = []
         self._of: dict[int, Any] = {}
         wanted = min(len(parts), int(ray.cluster_resources().get("CPU", 1)))
@@ -76,34 +80,53 @@ class RayPool:
             self._place(range(i * len(parts) // count, (i + 1) * len(parts) // count), self._begin())
         self.call("check")
 
+    @property
+    def workers(self) -> int:
+        """See :class:`gapcut.engines.shards.Pool`."""
+        return len(self.actors)
+
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
         return self._in_order(self._everywhere(name, lambda _: arguments, self._shared(arguments)))
 
-    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
-        return self._in_order(self._everywhere(name, lambda shard: arguments[shard], None))
+        return self._some(name, _given(arguments))
 
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
-        with self._patience():
-            if len(self._log) >= KEEP_AFTER:
-                self._keep()
+        with self._changing((name, arguments)):
             answers = self._everywhere(name, lambda _: arguments, self._shared(arguments))
-            self._log.append((name, arguments))
         return self._in_order(answers)
+
+    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """See :class:`gapcut.engines.shards.Pool`."""
+        given = _given(arguments)
+        with self._changing((name, given)):
+            return self._some(name, given)
+
+    def _some(self, name: str, given: Asked) -> list[Any]:
+        found = self._everywhere(name, given.__getitem__, None, list(given))
+        return [found.get(shard) for shard in range(len(self._parts))]
+
+    @contextmanager
+    def _changing(self, call: Call) -> Iterator[None]:
+        """Keeps states where it is time, and notes the call once it is whole."""
+        with self._signals.held():
+            if self._saves and len(self._log) >= KEEP_AFTER:
+                self._keep()
+            yield
+            self._log.append(call)
 
     def load(self, states: Sequence[Any]) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
-        with self._patience():
+        with self._signals.held():
             self._everywhere("load", lambda shard: (states[shard],), None)
             self._states, self._log = [self._ray.put(state) for state in states], []
 
     def breathe(self) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            signal.raise_signal(waiting)  # to whoever handles it
+        self._signals.breathe()
 
     def close(self) -> None:
         """End the actors."""
@@ -114,33 +137,23 @@ class RayPool:
     def _keep(self) -> None:
         """States of all shards, in the driver's object store, which outlives the nodes of the actors."""
         saved = self._everywhere("save", lambda _: (), None)
-        kept = [self._ray.put(state) for state in self._in_order(saved)]
-        self._states, self._log = kept, []
+        self._saves = not any(state is None for state in saved.values())
+        if self._saves:
+            self._states, self._log = [self._ray.put(state) for state in self._in_order(saved)], []
 
     def _shared(self, arguments: tuple[Any, ...]) -> Any:
         size = sum(getattr(argument, "nbytes", 0) for argument in arguments)
         return self._ray.put(arguments) if size > INLINE and len(self.actors) > 1 else None
 
-    @contextmanager
-    def _patience(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM wait until :meth:`breathe`."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def wait(number: int, frame: object) -> None:
-            self._waiting = number
-
-        before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _everywhere(self, name: str, arguments: Callable[[int], tuple[Any, ...]], shared: Any) -> Asked:
-        """Answers of all shards; of those whose actor is lost, after they were built again."""
-        open_, found = set(range(len(self._parts))), Asked()
+    def _everywhere(
+        self,
+        name: str,
+        arguments: Callable[[int], tuple[Any, ...]],
+        shared: Any,
+        asked: Sequence[int] | None = None,
+    ) -> Asked:
+        """Answers of all shards, or of those ``asked``; of those whose actor is lost, after they were built again."""
+        open_, found = set(range(len(self._parts)) if asked is None else asked), Asked()
         while open_:
             for lost in {self._of[shard] for shard in open_} - set(self.actors):
                 self._replace(lost)  # which was cut off before
@@ -177,9 +190,11 @@ class RayPool:
 
     def _place(self, shards: Sequence[int], actor: Any) -> None:
         """Sent in order, so before anything else that the actor is asked."""
-        log = self._ray.put(self._log)
+        log = self._ray.put([(name, None if isinstance(given, dict) else given) for name, given in self._log])
+        each = [(i, given) for i, (_, given) in enumerate(self._log) if isinstance(given, dict)]
         for shard in shards:
-            actor.hold.remote(shard, self._parts[shard], self._states[shard], log)
+            own = {i: given[shard] for i, given in each if shard in given}
+            actor.hold.remote(shard, self._parts[shard], self._states[shard], log, own)
             self._of[shard] = actor
 
     def _replace(self, lost: Any) -> None:
@@ -209,6 +224,11 @@ class RayPool:
         return True
 
 
+def _given(arguments: Sequence[tuple[Any, ...] | None]) -> Asked:
+    """By shard, of those that are asked."""
+    return {shard: own for shard, own in enumerate(arguments) if own is not None}
+
+
 class Holder:
     """An actor: some shards, each with one thread."""
 
@@ -220,14 +240,19 @@ class Holder:
         else:
             self._wrong = attempt(_core.use_target, kernels)[1]
 
-    def hold(self, shard: int, part: tuple[Any, ...], state: Any, log: Sequence[Call]) -> None:
-        """A shard as it is after all that the log has. What is wrong is said when it is asked."""
+    def hold(
+        self, shard: int, part: tuple[Any, ...], state: Any, log: Sequence[tuple[str, Any]], own: Asked
+    ) -> None:
+        """A shard as it is after all that the log has; ``own``: its arguments by their place there, where each shard
+        had others. What is wrong is said when it is asked."""
         try:
             made = self._make(*part, 1)
             if state is not None:
                 made.load(state)
-            for name, arguments in log:
-                getattr(made, name)(*arguments)
+            for i, (name, given) in enumerate(log):
+                arguments = own.get(i) if given is None else given
+                if arguments is not None:
+                    getattr(made, name)(*arguments)
         except Exception as error:
             self._wrong = f"{type(error).__name__}: {error}"
             return

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-ShardEngineName: TypeAlias = Literal["threads", "ray"]
+ShardEngineName: TypeAlias = Literal["threads", "disk", "ray"]
 
 MakeShard: TypeAlias = Callable[..., Any]
-"""``make(*part, threads)``: a shard, which has ``save()`` and ``load(state)`` and any other calls. It and the parts are
-pickled where there are other processes."""
+"""``make(*part, threads)``: a shard, which has ``save()`` and ``load(state)`` and any other calls. Where ``save`` gives
+None, all that :meth:`Pool.change` asked is kept in its place. It and the parts are pickled where there are other
+processes."""
 
 
 class ClusterLost(RuntimeError):
@@ -24,15 +25,22 @@ class Pool(Protocol):
     def here(self) -> Sequence[Any] | None:
         """The shards themselves, if they are in this process."""
 
+    @property
+    def workers(self) -> int:
+        """Other processes at work."""
+
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """The answers of all shards to a call that changes none."""
 
-    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The same, each shard with arguments of its own."""
+    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """The same, each shard with arguments of its own; None: it is not asked, and answers None."""
 
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """The answers to a call that changes their states; it is whole for all shards or for none: Ctrl-C waits until
         :meth:`breathe`."""
+
+    def change_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """The same, each shard with arguments of its own."""
 
     def load(self, states: Sequence[Any]) -> None:
         """What ``save`` gave, one a shard."""
@@ -44,6 +52,9 @@ class Pool(Protocol):
 class ShardEngine(Protocol):
     """Where shards are."""
 
+    elsewhere: bool
+    """Whether in other processes, which are there for shards alone."""
+
     def spread(self, make: MakeShard, parts: Sequence[tuple[Any, ...]], threads: int) -> Pool:
         """A shard of each part; ``threads``: for those of this process."""
 
@@ -54,6 +65,8 @@ class ShardEngine(Protocol):
 class Here:
     """All shards in this process, one after the other, each on all threads."""
 
+    workers = 0
+
     def __init__(self, shards: Sequence[Any]) -> None:
         self.here = shards
 
@@ -61,11 +74,12 @@ class Here:
         """See :class:`Pool`."""
         return [getattr(shard, name)(*arguments) for shard in self.here]
 
-    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`Pool`."""
-        return [getattr(shard, name)(*own) for shard, own in zip(self.here, arguments, strict=True)]
+        pairs = zip(self.here, arguments, strict=True)
+        return [None if own is None else getattr(shard, name)(*own) for shard, own in pairs]
 
-    change = call
+    change, change_each = call, call_each
 
     def load(self, states: Sequence[Any]) -> None:
         """See :class:`Pool`."""
@@ -78,6 +92,8 @@ class Here:
 class ThreadShards:
     """The engine of one process."""
 
+    elsewhere = False
+
     def spread(self, make: MakeShard, parts: Sequence[tuple[Any, ...]], threads: int) -> Pool:
         """See :class:`ShardEngine`."""
         return Here([make(*part, threads) for part in parts])
@@ -87,7 +103,12 @@ class ThreadShards:
 
 
 def open_shards(name: ShardEngineName, address: str | None = None) -> ShardEngine:
-    """``"threads"``: this process; ``"ray"``: a Ray cluster (:class:`gapcut.engines.actors.RayShards`)."""
+    """``"threads"``: this process; ``"disk"``: the same, states in files of the folder ``address``
+    (:class:`gapcut.engines.disk.DiskShards`); ``"ray"``: a Ray cluster (:class:`gapcut.engines.actors.RayShards`)."""
+    if name == "disk":
+        from gapcut.engines.disk import DiskShards
+
+        return DiskShards(address)
     if name == "threads":
         if address is not None:
             raise ValueError(f"address {address!r} is of a Ray cluster, but the engine is 'threads'")

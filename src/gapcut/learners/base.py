@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gapcut import _core
-from gapcut.certificates import Bounds, Callback, Certificate, DualPoint, Record, Status
+from gapcut.certificates import Bounds, Callback, Certificate, DualPoint, Record, SharedRecord, Status
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.engines.shards import ClusterLost
 from gapcut.oracles.base import Oracle, OracleTotal
@@ -94,6 +94,8 @@ class Session:
     """Of the run before it was resumed."""
     ended: str = ""
     """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
+    shared: Callable[[], tuple[int, int] | None] | None = None
+    """Processes that share the work, if any, and iterations so far, for callbacks."""
     impossible: list[int] = field(default_factory=list)
     """Passes in which an inexact oracle's labelings were less violated than labelings known to exist."""
 
@@ -160,7 +162,11 @@ class Session:
             self.passes, self.seconds, self.calls, bounds.lower, bounds.upper, bounds.nonzero, planes
         )
         self.history.append(entry)
-        if self.callback is not None and self.callback(entry):
+        shared = None if self.shared is None else self.shared()
+        told = (
+            entry if shared is None else SharedRecord(**vars(entry), actors=shared[0], iterations=shared[1])
+        )
+        if self.callback is not None and self.callback(told):
             self.ended = "stopped by the callback: the best model so far is kept"
 
     def progress(self) -> Progress:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from gapcut import _core
+from gapcut.engines.shards import ShardEngine
 from gapcut.learners.base import Learner, LearnResult, Session, WarmStart
-from gapcut.oracles.base import OracleTotal, mean_bound
+from gapcut.oracles.base import OraclePlanes, OracleTotal, mean_bound
 from gapcut.problem import LearningProblem
-from gapcut.typing import FloatArray
+from gapcut.typing import FloatArray, Int32Array
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class Block(Learner):
     the passes and more. 1 asks at the dual's weights.
 
     ``inner``: fraction of the gap to which the cached planes are solved; ``max_sweeps`` in a pass; ``keep``: passes a
-    plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps. Results do not depend on
-    threads.
+    plane may stay without mass; ``memory_mb`` caps the cache; ``seed`` orders the sweeps; ``engine``: where the graphs
+    are, for the caller to close. Results do not depend on threads nor on the engine.
 
     By default ``stabilisation`` and ``inner`` are 0.2 and 0.3 for exact planes of the relaxed binary problem, 0.4 and
     0.5 for others: those differ more from pass to pass, and bolder steps took a fifth less time on letters.
@@ -40,6 +42,7 @@ class Block(Learner):
     keep: int = 15
     memory_mb: float = 2048.0
     seed: int = 0
+    engine: ShardEngine | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.stabilisation is not None and not 0.0 < self.stabilisation <= 1.0:
@@ -48,6 +51,8 @@ class Block(Learner):
             raise ValueError(f"inner={self.inner!r} must lie in (0, 1)")
 
     def learn(self, session: Session, start: WarmStart | None = None) -> LearnResult:
+        if self.engine is not None:
+            session.oracle = session.oracle.on(self.engine)
         with session.guard():
             for _ in self.ascend(session):
                 pass
@@ -96,9 +101,11 @@ class Block(Learner):
         n, added = session.problem.n_graphs, 0
         plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0
         chunk = int(np.clip(_CHUNK_BYTES // (8 * len(w) + 1), *_CHUNK))
-        for first in range(0, n, chunk):
-            graphs = np.arange(first, min(n, first + chunk), dtype=np.int32)
-            answer = session.oracle.evaluate(w, graphs.tolist(), session.clock.left)
+
+        def ask(w: FloatArray, graphs: Int32Array, left: float | None) -> OraclePlanes:
+            return session.oracle.evaluate(w, graphs.tolist(), left)
+
+        for graphs, answer in in_chunks(session, ask, w, chunk, session.oracle.elsewhere):
             if cache is None:
                 cache = plane_cache(session.problem, answer.planes, self.memory_mb, self.seed)
             added += cache.add(graphs, answer.planes, answer.losses)
@@ -126,6 +133,24 @@ class Block(Learner):
         return point
 
 
+def in_chunks(
+    session: Session, evaluate: Evaluate, w: FloatArray, chunk: int, elsewhere: bool
+) -> Iterator[tuple[Int32Array, OraclePlanes]]:
+    """All graphs at ``w``, so many at a time; ``elsewhere``: other processes are asked, for many chunks at once."""
+    n = session.problem.n_graphs
+    batch = max(1, _BATCH_BYTES // (8 * chunk * (len(w) + 1))) * chunk if elsewhere else chunk
+    for first in range(0, n, batch):
+        graphs = np.arange(first, min(n, first + batch), dtype=np.int32)
+        answer = evaluate(w, graphs, session.clock.left)
+        for at in range(0, len(graphs), chunk):
+            part = slice(at, at + chunk)
+            yield (
+                graphs[part],
+                OraclePlanes(answer.planes[part], answer.losses[part], answer.bounds[part]),
+            )
+
+
+Evaluate: TypeAlias = Callable[[FloatArray, Int32Array, float | None], OraclePlanes]
 PlaneCache = _core.PlaneCache | _core.SparsePlaneCache
 _STEADY, _BOLD = (0.2, 0.3), (0.4, 0.5)  # stabilisation and inner
 _SPARSE_BELOW = 0.2  # density
@@ -133,6 +158,7 @@ _PLAIN_PASSES = 2  # at the dual's own weights; before that there is no best to 
 _FADED = 1e-3
 _PATIENCE = 8  # passes without a new plane or a better bound before rounding is blamed
 _CHUNK = 32, 256  # graphs, least and most, whose planes are in memory beside the cache
+_BATCH_BYTES = 2**28  # of planes that come from other processes at once
 _CHUNK_BYTES = 2**20  # of them; what fits the processor's own memory need not be cleared and fetched again
 
 

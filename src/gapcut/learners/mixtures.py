@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gapcut.learners.block import plane_cache
 from gapcut.learners.qp import PlaneProgram, qp_solver
-from gapcut.oracles.base import OraclePlanes, Relaxation, RelaxedLabels
+from gapcut.oracles.base import OraclePlanes
+from gapcut.oracles.relaxation import Point, Relaxation
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -43,7 +44,7 @@ class RelaxedPoint:
     """Relaxed labels, the mean ``plane`` (dim,) and ``loss`` they give, and the dual ``value`` of both; ``graphs``: the
     planes that these are means of, where points are mixed."""
 
-    relaxed: RelaxedLabels
+    relaxed: Point
     plane: FloatArray
     loss: float
     value: float
@@ -51,17 +52,18 @@ class RelaxedPoint:
 
 
 def mixture_of_two(
-    problem: LearningProblem, one: RelaxedPoint, two: RelaxedPoint, left: float | None
+    problem: LearningProblem, relaxation: Relaxation, one: RelaxedPoint, two: RelaxedPoint, left: float | None
 ) -> NDArray[np.float32]:
     """The convex combination whose planes prove most; that of the labels proves no less."""
     planes, losses = np.stack([one.plane, two.plane]), np.array([one.loss, two.loss])
     program = PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper)
     solved = qp_solver("dual").solve(program, tolerance=1e-6, time_left=left)
     mass = solved.alpha / problem.C
+    labels = [relaxation.fetched(point.relaxed).labels for point in (one, two)]
     if mass.sum() < 0.5:  # the true labels would prove more than both
-        return (one if one.value > two.value else two).relaxed.labels
+        return labels[0 if one.value > two.value else 1]
     first = np.float32(mass[0] / mass.sum())
-    return np.clip(first * one.relaxed.labels + (1 - first) * two.relaxed.labels, 0.0, 1.0)
+    return np.clip(first * labels[0] + (1 - first) * labels[1], 0.0, 1.0)
 
 
 def mixture_of_graphs(
@@ -72,7 +74,7 @@ def mixture_of_graphs(
     found: OraclePlanes,
     gap: float,
     left: float | None,
-) -> RelaxedLabels:
+) -> Point:
     """Of each graph its own mixture of two points and the labelings found, so that all prove most; to ``gap``."""
     assert one.graphs is not None
     assert two.graphs is not None

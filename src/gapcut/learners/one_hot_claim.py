@@ -10,8 +10,9 @@ import numpy as np
 from gapcut import _core
 from gapcut.certificates import OneHotClaim, dual_bound, primal_bound
 from gapcut.learners.base import Session
-from gapcut.learners.block import PlaneCache, plane_cache
-from gapcut.oracles.base import OraclePlanes, Relaxation, SlackBound, mean_bound
+from gapcut.learners.block import PlaneCache, in_chunks, plane_cache
+from gapcut.oracles.base import OraclePlanes, SlackBound, mean_bound
+from gapcut.oracles.relaxation import Relaxation
 from gapcut.typing import FloatArray
 
 PASSES: Final = 12
@@ -79,9 +80,8 @@ class _Labelings:
         """Adds what is found at ``w``. On how many graphs a labeling is as good as its bound, and the upper end."""
         session, n = self._session, self._session.problem.n_graphs
         bound, tight = 0.0, 0
-        for first in range(0, n, CHUNK):
-            graphs = np.arange(first, min(n, first + CHUNK), dtype=np.int32)
-            answer = self._relaxation.integer_planes(w, graphs, session.clock.left)
+        asked = self._relaxation.integer_planes
+        for graphs, answer in in_chunks(session, asked, w, CHUNK, self._relaxation.elsewhere):
             if not hasattr(self, "cache"):
                 self.cache = plane_cache(session.problem, answer.planes, MEMORY_MB, 0)
             self.cache.add(graphs, answer.planes, answer.losses)

@@ -83,6 +83,7 @@ class PrimalDual(StepSettings, Learner):
             planes = PlaneTurns(session, steps.relaxation.plane_oracle(session.oracle), self.seed)
             if file is not None and file.path.exists():
                 steps.resume(session, file, planes)
+            session.shared = steps.shared
             steps.keep(session, planes)
             while session.goes_on:
                 if planes.passes < steps.plane_passes and not planes.ended:

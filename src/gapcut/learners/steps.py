@@ -19,7 +19,8 @@ from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graph
 from gapcut.learners.scaling import Ray
 from gapcut.learners.schedule import FIRST_MIXTURE, FIRST_REPAIR, SLOWING, CertificateSchedule
 from gapcut.learners.turns import PlaneTurns
-from gapcut.oracles.base import Oracle, OraclePlanes, RelaxedLabels
+from gapcut.oracles.base import Oracle, OraclePlanes
+from gapcut.oracles.relaxation import Point, RelaxedLabels, Stored
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray
 
@@ -80,7 +81,7 @@ class Kept:
 
     progress: Progress
     best: RelaxedPoint | None
-    messages: NDArray[np.float32] | None
+    messages: Stored | None
     schedule: CertificateSchedule
     planes: int
 
@@ -104,7 +105,7 @@ class Steps:
         self.problem = problem
         self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
         self.best: RelaxedPoint | None = None
-        self.messages: NDArray[np.float32] | None = None
+        self.messages: Stored | None = None
         self.out_of_range = False
         self.kept: Kept | None = None
 
@@ -112,6 +113,11 @@ class Steps:
         """Another C from the iterates reached."""
         self.state.set_trade_off(C)
         self._begin(self.problem.with_C(C))
+
+    def shared(self) -> tuple[int, int] | None:
+        """Other processes at work, and iterations so far; None where there are none."""
+        workers = self.relaxation.workers
+        return (workers, self.state.iterations) if workers else None
 
     def warm_start(self) -> WarmStart:
         """A copy of the iterates."""
@@ -181,8 +187,9 @@ class Steps:
         """An upper bound at the weights, and the dual value of the labels, repaired where that can pay."""
         bounds, target, schedule, known = session.bounds, session.limits.gap, self.schedule, self.best
         now = self.state.iterations - schedule.start
-        weights, labels = self.relaxation.weights(), self.relaxation.labels()
-        if self.out_of_range or not (np.isfinite(weights).all() and labels.finite):
+        weights = self.relaxation.weights()
+        labels = None if self.out_of_range else self.relaxation.reached()
+        if labels is None or not np.isfinite(weights).all():
             self.out_of_range = True  # features too large for single precision: the planes go on
             return
         weights = self.problem.clamp(weights)
@@ -193,8 +200,6 @@ class Steps:
         else:
             bounds.offer_primal(weights, self.relaxation.slack(weights, session.clock.left))
         session.passes += 1
-        if self.relaxation.mixes:
-            labels = self.relaxation.feasible(labels, session.clock.left)
         reached = self.prove_lower(session, labels)
         if found is not None:
             self._lengthen(session, weights, found)
@@ -204,8 +209,10 @@ class Steps:
             if not session.target_met:
                 wait = min(wait, self._mix(session, known or reached, reached, found, now))
         else:
-            if not session.target_met and self._repair_pays(session, labels.labels, gap, wait):
-                wait = min(wait, self._repair(session, labels.labels, now))
+            if self.settings.repair and self.relaxation.repairs and not session.target_met:
+                own = self.relaxation.fetched(labels).labels
+                if self._repair_pays(session, own, gap, wait):
+                    wait = min(wait, self._repair(session, own, now))
             if self._oracle_decides(bounds.relative_gap, target):
                 self.prove_upper(session, weights)
         if bounds.upper < before:
@@ -226,7 +233,7 @@ class Steps:
         return target < gap <= self.relaxation.closer_within * target and self._cut_is_cheap
 
     def prove_upper(
-        self, session: Session, weights: FloatArray, messages: NDArray[np.float32] | None = None
+        self, session: Session, weights: FloatArray, messages: Stored | None = None
     ) -> OraclePlanes | None:
         """The upper end from the oracle, started from the multipliers; the labelings found, where they are mixed."""
         session.calls += self.problem.n_graphs
@@ -261,7 +268,7 @@ class Steps:
             ray.add(longer)
             self.schedule.longer_due = now if upper - bounds.upper > 0.1 * gap else 2 * now
 
-    def prove_lower(self, session: Session, labels: RelaxedLabels) -> RelaxedPoint:
+    def prove_lower(self, session: Session, labels: Point) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
         C, left = self.problem.C, session.clock.left
         graphs = None
@@ -297,7 +304,7 @@ class Steps:
         """Whether waiting would cost more, and a repair no more than the iterations so far."""
         now, cost = self.state.iterations - self.schedule.start, self._repair_cost(labels)
         upper, target = session.bounds.upper, session.limits.gap
-        if not (self.settings.repair and self.relaxation.repairs) or now < cost or wait < SLOWING * cost:
+        if now < cost or wait < SLOWING * cost:
             return False
         settled = self.schedule.last_upper - upper < 0.25 * target * upper
         return gap < 18.0 * target or settled or now >= self.schedule.repair_due
@@ -308,7 +315,7 @@ class Steps:
         before, schedule, target = self.best, self.schedule, session.limits.gap
         repaired = self.prove_lower(session, self._repaired(session, labels))
         if before is not None and schedule.repaired is not None and not session.target_met:
-            mixture = mixture_of_two(self.problem, before, repaired, session.clock.left)
+            mixture = mixture_of_two(self.problem, self.relaxation, before, repaired, session.clock.left)
             self.prove_lower(session, self._repaired(session, mixture))
         gap = session.bounds.relative_gap
         predicted = schedule.predict(now, gap, target, schedule.repaired)
@@ -336,11 +343,12 @@ class Steps:
         assert self.kept is not None
         arrays = {} if self.out_of_range else self.relaxation.save()
         if self.kept.messages is not None:
-            arrays["best_messages"] = self.kept.messages
+            arrays["best_messages"] = self.relaxation.fetched_messages(self.kept.messages)
         if self.kept.best is not None:
-            arrays["best_labels"] = self.kept.best.relaxed.labels
-            if self.kept.best.relaxed.tables is not None:
-                arrays["best_tables"] = self.kept.best.relaxed.tables
+            best = self.relaxation.fetched(self.kept.best.relaxed)
+            arrays["best_labels"] = best.labels
+            if best.tables is not None:
+                arrays["best_tables"] = best.tables
         numbers = {
             "schedule": asdict(self.kept.schedule),
             "planes": self.kept.planes,
@@ -365,7 +373,8 @@ class Steps:
                 raise ValueError("weights out of range")
             self._prove_again(session, self.problem.clamp(weights), arrays.get("best_messages"))
             if labels is not None:
-                self.prove_lower(session, RelaxedLabels(labels, arrays.get("best_tables")))
+                point = RelaxedLabels(labels, arrays.get("best_tables"))
+                self.prove_lower(session, self.relaxation.stored(point))
             planes.repeat(int(numbers["planes"]))
             go_on(session, meta)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -375,7 +384,8 @@ class Steps:
         self, session: Session, weights: FloatArray, messages: NDArray[np.float32] | None
     ) -> None:
         """The upper end from the messages from which it was proven, in either way."""
-        self.messages = messages
         if messages is not None:
-            session.bounds.offer_primal(weights, self.relaxation.slack(weights, session.clock.left, messages))
-        self.prove_upper(session, weights, messages)
+            self.messages = self.relaxation.stored_messages(messages)
+            slack = self.relaxation.slack(weights, session.clock.left, self.messages)
+            session.bounds.offer_primal(weights, slack)
+        self.prove_upper(session, weights, self.messages)

@@ -85,8 +85,6 @@ def _one_label(asked: Settings, settings: Settings, data: TrainingSet) -> Settin
     """Those with ``oracle="lp"``, where "auto" was ``asked`` and stands for the cut as long as no fold says more."""
     if asked.oracle != AUTO or settings.oracle != "cut" or settings.learner != "primal-dual":
         return None
-    if asked.engine != "threads":  # it has shards of the cut's problem only
-        return None
     return replace(asked, oracle="lp").settled(data.graphs)
 
 

@@ -19,8 +19,8 @@ from gapcut.model.fitted import FittedModel
 from gapcut.model.losses import class_weights
 from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, box, make_oracle
-from gapcut.oracles.base import RelaxedLabels
 from gapcut.oracles.kinds import KINDS
+from gapcut.oracles.relaxation import RelaxedLabels
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, IntArray
 

@@ -19,6 +19,7 @@ from gapcut.model.pairing import (
     learner_for,
     oracle_for,
 )
+from gapcut.oracles.kinds import KINDS
 from gapcut.parameters import LearnerName, OracleName, Parameters, accepted, sign_rule_for
 
 
@@ -89,9 +90,15 @@ class Settings(Parameters):
 
     def _check_engine(self) -> None:
         """What shards of graphs can be learned from."""
-        if self.engine != "threads" and (self.learner, self.oracle) != ("primal-dual", "cut"):
+        if self.engine == "threads":
+            return
+        if self.engine == "disk" and self.checkpoint is not None:
+            raise ValueError("engine='disk' keeps no checkpoint: leave checkpoint=None")
+        kind = KINDS[self.oracle]
+        if not (self.learner == "primal-dual" or (self.learner == "block" and kind.elsewhere)):
             raise ValueError(
-                f"engine={self.engine!r} is for learner='primal-dual' with oracle='cut', not for "
+                f"engine={self.engine!r} is for learner='primal-dual', and for 'block' with oracle='cut', 'tree' or "
+                "'trws', not for "
                 f"learner={self.learner!r} with oracle={self.oracle!r}: leave engine='threads'"
             )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.data import Graph, place
+from gapcut.data import Graph, GraphFolder, place
 from gapcut.engines.shards import ShardEngine
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
@@ -63,7 +63,7 @@ class Decided:
     temperature: float | None = None
 
 
-def training_sets(graphs: Sequence[Graph], settings: Settings) -> tuple[list[TrainingSet], str]:
+def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> tuple[list[TrainingSet], str]:
     """Fit the feature steps and the base on whole graphs, then cut out the labelled nodes.
 
     Without a base one set; with one, one that has its columns; with ``base="auto"`` both in this order, or the first
@@ -75,11 +75,16 @@ def training_sets(graphs: Sequence[Graph], settings: Settings) -> tuple[list[Tra
     else:
         coder = LabelCoder.given(settings.classes)
     pipeline = pipeline_of(settings)
-    ready = pipeline.fit_transform(graphs)
+    if isinstance(graphs, GraphFolder):  # a part of it is in memory at a time
+        pipeline.fit(graphs)
+        ready = [pipeline.transform(graph) for graph in graphs]
+    else:
+        ready = pipeline.fit_transform(graphs)
     tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
     bases: list[Base | None] = [None] if settings.base is None or settings.base == "auto" else []
     why = ""
     if settings.base is not None:
+        assert not isinstance(graphs, GraphFolder)
         codes, _ = _codes(graphs, coder)
         kind = "trees" if settings.base == "auto" else settings.base
         why = _why_no_base(graphs, codes, settings) if settings.base == "auto" else ""
@@ -102,12 +107,12 @@ def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -
     return f"no base: it would take about {seconds:.2g} s, more than a quarter of the time limit"
 
 
-def training_set(graphs: Sequence[Graph], settings: Settings) -> TrainingSet:
+def training_set(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> TrainingSet:
     """The first of :func:`training_sets`."""
     return training_sets(graphs, settings)[0][0]
 
 
-def as_given(graphs: Sequence[Graph], settings: Settings) -> Decided:
+def as_given(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> Decided:
     """Where settings leave nothing to be searched."""
     data = training_set(graphs, settings)
     return Decided(data, settings.settled(data.graphs))

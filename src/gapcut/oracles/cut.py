@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.engines.shards import ShardEngine, ThreadShards
+from gapcut.engines.shards import ShardEngine
 from gapcut.oracles.base import (
-    NativeOracle,
+    Oracle,
+    OraclePlanes,
     OracleTotal,
     ProblemName,
-    Relaxation,
-    RelaxedLabels,
     SlackBound,
-    SlackProof,
     contiguous,
     mean_bound,
-    tree_sum,
 )
-from gapcut.oracles.step_shard import CutShard
+from gapcut.oracles.native import NativeOracle
+from gapcut.oracles.relaxation import Point, Relaxation, RelaxedLabels, SlackProof, Stored, spread, tree_sum
+from gapcut.oracles.sharded import ShardedOracle
+from gapcut.oracles.step_shard import CutShard, cut_oracle
 from gapcut.oracles.whole import WHOLE, whole_labels
-from gapcut.problem import LearningProblem, line_search, shard_ends
+from gapcut.problem import LearningProblem, line_search
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 
@@ -51,10 +51,10 @@ class CutOracle(NativeOracle):
                 "oracle='cut' is exact only for pairwise and clique weights >= 0, but the weight domain allows "
                 "negative ones: use nonnegative='pairwise', or freeze those weights at a value >= 0"
             )
-        self._cuts = _core.CutOracle(problem.core, n_threads)
-        self._cuts.use_persistency(persistency)
         self._persistency = persistency
-        super().__init__(problem, self._cuts)
+        super().__init__(problem, partial(cut_oracle, persistency=persistency), n_threads)
+        assert isinstance(self._native, _core.CutOracle)
+        self._cuts = self._native
 
     def relaxation(
         self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
@@ -62,13 +62,9 @@ class CutOracle(NativeOracle):
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
         problem = self._problem
         setup = _core.StepSetup(problem.core, problem.lower, settings)
-        ends = shard_ends(problem.core)
-        cores = [problem.core]
-        if len(ends) > 2:
-            cores = [problem.core.part(*pair) for pair in pairwise(ends)]
-        parts = [(core, setup, problem.lower, problem.upper, self._persistency) for core in cores]
-        pool = (engine or ThreadShards()).spread(CutShard, parts, n_threads)
-        return CutRelaxation(problem, settings, n_threads, pool, ends)
+        others = (setup, problem.lower, problem.upper, self._persistency)
+        shards = spread(problem, CutShard, others, n_threads, engine)
+        return CutRelaxation(problem, settings, n_threads, shards)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
@@ -95,7 +91,7 @@ class CutRelaxation(Relaxation):
     repairs = True
 
     def slack(
-        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+        self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> SlackBound:
         """The best split of every arc near the multipliers."""
         n = self._core.n_graphs
@@ -104,25 +100,21 @@ class CutRelaxation(Relaxation):
         return SlackBound(bound, bound, rounding / n)
 
     def total(
-        self, w: FloatArray, time_left: float | None = None, messages: NDArray[np.float32] | None = None
+        self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> OracleTotal:
         """The cut; its value does not depend on the multipliers."""
         n = self._core.n_graphs
         found = tree_sum(self._pool.call("total", contiguous(w), time_left))
         return OracleTotal(found[:-2] / n, float(found[-2]) / n, mean_bound(float(found[-1]), n))
 
-    def plane(self, point: RelaxedLabels, time_left: float | None = None) -> tuple[FloatArray, float]:
+    def plane(self, point: Point, time_left: float | None = None) -> tuple[FloatArray, float]:
         """The average over the threshold labelings."""
-        found, n = self._plane_sum(point.labels, time_left), self._core.n_graphs
+        found, n = self._plane_sum(self.fetched(point).labels, time_left), self._core.n_graphs
         return found[:-1] / n, float(found[-1]) / n
 
     def _plane_sum(self, labels: NDArray[np.float32], time_left: float | None) -> FloatArray:
         """Plane and loss."""
         return tree_sum(self._pool.call_each("plane", [(own, time_left) for own in self._split(labels)]))
-
-    def _split(self, labels: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-        """Rows of each shard."""
-        return np.split(np.ascontiguousarray(labels), self._core.node_offset[self._ends[1:-1]])
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
         """Shares (A,) of the tails of all arcs with gain, by edge, then label pair; ``closely``: those of the cuts."""
@@ -134,8 +126,8 @@ class CutRelaxation(Relaxation):
         with_gain = _core.arcs_with_gain(self._core, contiguous(w)) != 0
         return SlackProof({"shares": shares.T[with_gain.T]}, SlackBound(bound, bound, rounding))
 
-    def whole(self, point: RelaxedLabels) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
-        labels = whole_labels(point.labels)
+    def whole(self, point: Point) -> tuple[RelaxedLabels, dict[str, AnyArray]]:
+        labels = whole_labels(self.fetched(point).labels)
         return RelaxedLabels(np.asarray(labels / WHOLE, dtype=np.float32)), {"labels": labels}
 
     def repair(
@@ -162,6 +154,13 @@ class CutRelaxation(Relaxation):
         step = c * (after - before)
         share = np.float32(line_search(self._problem, c * before[:-1], step[:-1], float(step[-1])))
         return np.clip(labels + share * (better - labels), np.float32(0.0), np.float32(1.0)), cost
+
+    def plane_oracle(self, oracle: Oracle) -> Oracle:
+        return ShardedOracle(oracle, self._cut) if self.elsewhere else oracle
+
+    def _cut(self, w: FloatArray, graphs: Int32Array | None, time_left: float | None) -> OraclePlanes:
+        """Planes of some graphs."""
+        return self._evaluate(graphs, w, time_left)
 
     def repair_cost(self, labels: NDArray[np.float32]) -> float:
         return self._expected(self._split(labels)) / self.state.operations

@@ -25,7 +25,8 @@ class OracleKind:
     ``make(problem, n_threads)``, or ``make(problem, examples)`` where it ``takes_examples``: the problem's graphs, in
     place of its packed form. ``solves``: the label space; ``proven``: whether its bounds certify; ``any_sign``: whether
     pairwise weights may be negative; ``nonnegative``: their sign rule unless the user names one; ``cliques``: whether
-    it takes terms over three nodes and more; ``relaxation``: whether it has one.
+    it takes terms over three nodes and more; ``relaxation``: whether it has one; ``elsewhere``: whether other processes
+    can make its planes.
     """
 
     make: Callable[..., Oracle]
@@ -35,6 +36,7 @@ class OracleKind:
     nonnegative: Literal["pairwise", "none"] = "none"
     cliques: bool = False
     relaxation: bool = False
+    elsewhere: bool = False
     takes_examples: bool = False
 
 
@@ -55,9 +57,10 @@ KINDS: Mapping[str, OracleKind] = MappingProxyType(
             nonnegative="pairwise",
             cliques=True,
             relaxation=True,
+            elsewhere=True,
         ),
-        "tree": OracleKind(TreeOracle, "one-hot"),
-        "trws": OracleKind(TrwsOracle, "one-hot"),
+        "tree": OracleKind(TreeOracle, "one-hot", elsewhere=True),
+        "trws": OracleKind(TrwsOracle, "one-hot", elsewhere=True),
         "ilp": _method("ilp", proven=True, exact=True),
         "lp": OracleKind(LpOracle, "LP-relaxed one-hot", relaxation=True),
         "qpbo": _roof("product"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from gapcut import _core
-from gapcut.oracles.base import NativeOracle
+from gapcut.oracles.native import NativeOracle
 from gapcut.problem import LearningProblem
 from gapcut.typing import FloatArray, IntArray
 
@@ -28,7 +30,7 @@ class TreeOracle(_Labeler):
     exact = True
 
     def __init__(self, problem: LearningProblem, n_threads: int = 1) -> None:
-        super().__init__(problem, _core.tree_labeler(problem.core, n_threads))
+        super().__init__(problem, _tree, n_threads)
 
 
 class TrwsOracle(_Labeler):
@@ -53,9 +55,16 @@ class TrwsOracle(_Labeler):
         least_progress: float = 1e-2,
         warm: bool = True,
     ) -> None:
-        super().__init__(
-            problem,
-            _core.message_labeler(
-                problem.core, n_threads, max_sweeps, tolerance, patience, least_progress, warm
-            ),
-        )
+        self.warm = warm
+        settings = (max_sweeps, tolerance, patience, least_progress, warm)
+        super().__init__(problem, partial(_messages, settings=settings), n_threads)
+
+
+def _tree(core: _core.Problem, n_threads: int) -> _core.Labeler:
+    return _core.tree_labeler(core, n_threads)
+
+
+def _messages(
+    core: _core.Problem, n_threads: int, settings: tuple[int, float, int, float, bool]
+) -> _core.Labeler:
+    return _core.message_labeler(core, n_threads, *settings)

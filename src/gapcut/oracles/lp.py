@@ -40,8 +40,8 @@ class LpOracle(LoopedOracle):
     def relaxation(
         self, settings: _core.PrimalDualSettings, n_threads: int, engine: ShardEngine | None = None
     ) -> LpRelaxation:
-        """Labels on the simplex and tables on edges, all in this process. Graphs must have no cliques."""
-        return LpRelaxation(self._problem, settings, n_threads)
+        """Labels on the simplex and tables on edges. Graphs must have no cliques."""
+        return LpRelaxation(self._problem, settings, n_threads, engine)
 
 
 Messages = tuple[FloatArray, FloatArray]

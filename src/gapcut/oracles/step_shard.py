@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut import _core
-from gapcut.typing import FloatArray
+from gapcut.typing import AnyArray, FloatArray, Int32Array
+
+
+def cut_oracle(core: _core.Problem, n_threads: int, persistency: bool) -> _core.CutOracle:
+    """The exact oracle of these graphs."""
+    cuts = _core.CutOracle(core, n_threads)
+    cuts.use_persistency(persistency)
+    return cuts
 
 
 class StepShard:
@@ -25,6 +32,18 @@ class StepShard:
     def labels(self) -> NDArray[np.float32]:
         """(N, K) relaxed labels reached."""
         return self.steps.labels()
+
+    def move_to(self, folder: str) -> None:
+        """Most of the memory to files there; from now on it is asked between :meth:`wake` and :meth:`rest` only."""
+        self.steps.move_to(folder)
+
+    def wake(self) -> None:
+        """What is on disk can be used."""
+        self.steps.wake()
+
+    def rest(self) -> None:
+        """It needs no memory."""
+        self.steps.rest()
 
     def save(self) -> dict[str, Any]:
         """All iterates."""
@@ -48,8 +67,7 @@ class CutShard(StepShard):
         threads: int,
     ) -> None:
         super().__init__(core, setup, threads)
-        self._cuts = _core.CutOracle(core, threads)
-        self._cuts.use_persistency(persistency)
+        self._cuts = cut_oracle(core, threads, persistency)
         self._repair = _core.Repair(core, lower, upper, threads)
 
     def slack(self, w: FloatArray, time_left: float | None) -> FloatArray:
@@ -60,6 +78,10 @@ class CutShard(StepShard):
         """Plane, loss and bound of the exact oracle, started from the multipliers."""
         plane, loss, bound = self._cuts.sums_from(w, self.steps, time_left)
         return np.append(plane, [loss, bound])
+
+    def evaluate(self, graphs: Int32Array, w: FloatArray, time_left: float | None) -> tuple[AnyArray, ...]:
+        """Planes, losses, bounds and labelings of some graphs, by the exact oracle from nothing."""
+        return self._cuts.evaluate(w, graphs, time_left)
 
     def plane(self, labels: NDArray[np.float32], time_left: float | None) -> FloatArray:
         """Plane and loss of relaxed labels (N, K)."""

@@ -131,12 +131,15 @@ class Parameters:
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
     verbose: Print a line with both ends of the certificate after every pass.
-    engine: Where the weights are learned: on threads of this process, or on a Ray cluster.
-        ``"ray"`` (``pip install "gapcut[cluster]"``) puts shards of the graphs on actors of a cluster, for
-        ``learner="primal-dual"`` with ``oracle="cut"``; the model is the same bit for bit. Feature steps, folds and a
-        base stay in this process.
-    address: Of the Ray cluster: HOST:PORT, or "auto" on one of its nodes.
-        Without it that of the environment variable RAY_ADDRESS, or else a cluster of this machine's own.
+    engine: Where the weights are learned: on threads of this process, with its state on disk, or on a Ray cluster.
+        The model is the same bit for bit. ``"disk"`` is for sets whose state does not fit the memory: shards of the
+        graphs are worked on one after the other, the others' states are in files; for ``learner="primal-dual"``,
+        without a checkpoint. ``"ray"`` (``pip install "gapcut[cluster]"``) puts the shards on actors of a cluster, for
+        ``learner="primal-dual"``, and for ``"block"`` with ``oracle="cut"``, ``"tree"`` or ``"trws"``. Feature steps,
+        folds and a base stay in this process.
+    address: Of the Ray cluster, HOST:PORT, or "auto" on one of its nodes; with ``engine="disk"`` a folder.
+        Without it that of the environment variable RAY_ADDRESS, or else a cluster of this machine's own. The folder is
+        by default that for temporary files.
     """
 
     C: Positive | Literal["cv"] = 1.0

@@ -6,7 +6,7 @@ The only room where graphs become native memory.
 from gapcut.problem.learning import FINGERPRINT, LearningProblem, learning_problem
 from gapcut.problem.line_search import line_search
 from gapcut.problem.packing import indicator_losses, loss_weights, row_matrix
-from gapcut.problem.shards import shard_ends
+from gapcut.problem.shards import plane_ends, shard_ends
 
 __all__ = [
     "FINGERPRINT",
@@ -15,6 +15,7 @@ __all__ = [
     "learning_problem",
     "line_search",
     "loss_weights",
+    "plane_ends",
     "row_matrix",
     "shard_ends",
 ]

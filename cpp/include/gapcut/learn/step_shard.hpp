@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gapcut/learn/unary_system.hpp"
@@ -76,6 +77,13 @@ class StepShard {
     };
     Snapshot snapshot() const;
     void restore(const Snapshot& snapshot, const ForAll& for_all);
+
+    // Label pairs and multipliers, which are most of its memory, go to a file in this folder. They are back between
+    // wake() and rest(), and nothing but problem(), rows() and labels() is to be asked of it otherwise. Throws
+    // std::runtime_error where the disk has no room.
+    void move_to(const std::string& folder);
+    void wake();
+    void rest();
 
     const Problem& problem() const { return problem_; }
     FloatRows rows() const;

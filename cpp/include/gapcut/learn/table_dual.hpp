@@ -18,9 +18,9 @@
 namespace gapcut {
 
 // z: (N, K) row-major, entries >= 0, not all zero at a node; each node's are divided by their sum. tables: (M,) of each
-// label pair, entries >= 0; zeros where the span is empty. Means over graphs. The same bits for any number of threads.
-RelaxedPlane table_plane(const Problem& problem, std::span<const float> z,
-                         std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
+// label pair, entries >= 0; zeros where the span is empty. Sums over graphs. The same bits for any number of threads.
+RelaxedPlane table_sums(const Problem& problem, std::span<const float> z,
+                        std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
 
 // A point as the caller keeps it: (N, K) and (K K, M), what lies in the polytope up to single precision.
 struct TablePoint {

@@ -82,6 +82,11 @@ class Oracle {
         return total(maximiser_.prepare(compact), stop);
     }
 
+    // The same, not divided by the number of graphs.
+    OracleTotals sums(std::span<const double> compact, const StopTest& stop = {}) {
+        return sums(maximiser_.prepare(compact), stop);
+    }
+
   protected:
     OracleTotals total(const Weights& weights, const StopTest& stop) {
         OracleTotals all = sums(weights, stop);

@@ -1,0 +1,126 @@
+"""Training whose state is on disk, within a limit of address space, against the same in memory.
+
+    python benchmarks/out_of_core.py [--graphs 100] [--nodes 500] [--edges 5000] [--limit 3] [--passes 2]
+        [--engines threads,disk] [--jobs 2] [--folder FOLDER]
+
+The set of issue 22, or a part of it, as a folder of parts; each engine in a process of its own, "disk" with so many GiB
+of address space (setrlimit, so that nothing more can be mapped either) and its graphs read part by part, "threads" with
+neither. A run of so many
+certificates of ``oracle="cut"`` at C = 10: seconds, CPU seconds of user and system, peak resident memory, both ends.
+Weights must be the same bits. A Markdown table goes to standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from scale import room_graph
+
+from gapcut import GraphFolder, GraphSet, StructuredSVM
+from gapcut.data.folder import save_in_parts
+from gapcut.engines import describe_machine, peak_memory_mb
+
+AT_ONCE = 20
+
+
+def write(folder: Path, graphs: int, nodes: int, edges: int) -> None:
+    """The set, a few graphs in memory."""
+    begins = range(0, graphs, AT_ONCE)
+    sets = (
+        GraphSet(room_graph(nodes, edges, seed) for seed in range(first, min(graphs, first + AT_ONCE)))
+        for first in begins
+    )
+    save_in_parts(sets, folder)
+
+
+def train(folder: Path, engine: str, passes: int, jobs: int, states: str) -> None:
+    """In a process of its own; a line of JSON."""
+    start, iterations = time.perf_counter(), []
+
+    def note(record: object) -> None:
+        iterations.append(time.perf_counter() - start)
+
+    svm = StructuredSVM(
+        C=10.0,
+        oracle="cut",
+        gap=0.01,
+        max_passes=passes,
+        n_jobs=jobs,
+        engine=engine,  # type: ignore[arg-type]
+        address=states if engine == "disk" else None,
+        callback=note,
+    ).fit(GraphFolder(folder) if engine == "disk" else GraphSet.load(folder))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    found = {
+        "seconds": time.perf_counter() - start,
+        "passes": iterations,
+        "user": used.ru_utime,
+        "system": used.ru_stime,
+        "peak": peak_memory_mb(),
+        "ends": [svm.certificate_.lower, svm.certificate_.upper],
+        "weights": [svm.unary_.tolist(), float(abs(svm.pairwise_).sum())],
+    }
+    print(json.dumps(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--graphs", type=int, default=100)
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--edges", type=int, default=5000)
+    parser.add_argument("--limit", type=float, default=3.0)
+    parser.add_argument("--passes", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--engines", default="threads,disk")
+    parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--child", default="")
+    options = parser.parse_args()
+    if options.child:
+        train(options.folder, options.child, options.passes, options.jobs, str(options.folder.parent))
+        return
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+        folder = Path(scratch) / "parts"
+        write(folder, options.graphs, options.nodes, options.edges)
+        graphs = GraphFolder(folder)
+        print(
+            f"{describe_machine()}; {options.graphs} graphs, {graphs.total('edges'):,} edges; {options.passes} passes\n"
+        )
+        print("| engine | limit, GiB | s | CPU s, user | CPU s, system | peak, MB | proven |\n|" + "---|" * 7)
+        weights = []
+        for engine in options.engines.split(","):
+            limit = options.limit if engine == "disk" else None
+            found = child(folder, engine, options, limit)
+            weights.append(found["weights"])
+            ends = " to ".join(f"{end:.2f}" for end in found["ends"])
+            print(
+                f"| {engine} | {limit or 'none'} | {found['seconds']:.0f} | {found['user']:.0f} | "
+                f"{found['system']:.0f} | {found['peak']:,.0f} | {ends} |",
+                flush=True,
+            )
+        assert all(other == weights[0] for other in weights)
+
+
+def child(folder: Path, engine: str, options: argparse.Namespace, limit: float | None) -> dict[str, object]:
+    """What it reports."""
+
+    def limited() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (int(limit * 2**30),) * 2)
+
+    command = [sys.executable, __file__, "--child", engine, "--folder", str(folder)]
+    command += ["--passes", str(options.passes), "--jobs", str(options.jobs)]
+    done = subprocess.run(command, preexec_fn=limited, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Training with the state on disk: the bits of one process, in the memory of a shard."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+
+from forced_shards import force_shards, same_bits, snake_problem
+from gapcut import GraphFolder, StructuredSVM
+from gapcut.engines.shards import open_shards
+from gapcut.learners import Limits, PrimalDual
+from gapcut.oracles import CutOracle
+from gapcut.oracles.lp import LpOracle
+from sample_graphs import sample_graphs
+
+LIMITS = Limits(gap=1e-3)
+both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
+
+
+@pytest.fixture(autouse=True)
+def forced(monkeypatch):
+    force_shards(monkeypatch)
+
+
+@pytest.fixture
+def engine(tmp_path):
+    yield open_shards("disk", str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+@both
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_bits_of_one_process(engine, make, threads):
+    problem = snake_problem()
+    there = PrimalDual(engine=engine, n_threads=threads).run(problem, make(problem), LIMITS)
+    same_bits(PrimalDual().run(problem, make(problem), LIMITS), there)
+
+
+@both
+def test_a_path_and_a_warm_start(engine, make):
+    problem = snake_problem()
+    paths = [list(PrimalDual(engine=e).path(problem, make, [1.0, 10.0], LIMITS)) for e in (None, engine)]
+    for one, two in zip(*paths, strict=True):
+        same_bits(one, two)
+    start = paths[1][0].warm_start()
+    same_bits(
+        *(PrimalDual(engine=e).run(problem, make(problem), LIMITS, start=start) for e in (None, engine))
+    )
+
+
+@both
+def test_turns_of_planes_and_proofs(engine, make):
+    problem = snake_problem()
+    found = []
+    for where in (None, engine):
+        result = PrimalDual(engine=where).run(problem, make(problem), LIMITS)
+        point = result.dual_point
+        found.append(
+            (point.relaxation.prove_slack(result.weights, True), point.relaxation.whole(point.labels)[1])
+        )
+    assert found[0][0].slack == found[1][0].slack
+    for name, array in found[0][1].items():
+        assert np.array_equal(array, found[1][1][name])
+
+
+def test_nothing_is_mapped_between_two_questions(engine):
+    relaxation = LpOracle(snake_problem()).relaxation(PrimalDual().native(), 1, engine)
+    relaxation.advance(3)
+    assert relaxation.state.active_pairs > 0
+    shard = relaxation._pool._shards[0]
+    with pytest.raises(RuntimeError, match="not mapped"):
+        shard.save()
+    shard.wake()
+    assert shard.save()["arcs"].size > 0
+    shard.rest()
+
+
+def test_a_signal_waits_for_the_end_of_an_iteration(engine, monkeypatch):
+    problem = snake_problem()
+    heard = []
+
+    def press(record):
+        if record.passes == 2:
+            pool = learner_pool[0]
+            ask = pool._shards[1].ask
+
+            def pressed(*arguments):
+                pool._shards[1].ask = ask
+                heard.append(True)
+                signal.raise_signal(signal.SIGINT)
+                return ask(*arguments)
+
+            pool._shards[1].ask = pressed
+
+    learner_pool = []
+    spread = engine.spread
+
+    def note(*arguments):
+        learner_pool.append(spread(*arguments))
+        return learner_pool[-1]
+
+    monkeypatch.setattr(engine, "spread", note)
+    stopped = PrimalDual(engine=engine).run(problem, CutOracle(problem), Limits(gap=1e-5), press)
+    assert heard
+    assert "stopped by the user" in stopped.message
+
+
+def test_the_estimator_and_what_is_refused(tmp_path):
+    graphs = sample_graphs(5)
+    settings = {"oracle": "cut", "C": 3.0}
+    one = StructuredSVM(**settings).fit(graphs)
+    two = StructuredSVM(engine="disk", address=str(tmp_path), **settings).fit(graphs)
+    assert np.array_equal(one.unary_, two.unary_)
+    assert one.certificate_ == two.certificate_
+    graphs.save_parts(tmp_path / "parts", 1)
+    folder = GraphFolder(tmp_path / "parts")
+    assert folder.n_parts > 1
+    three = StructuredSVM(engine="disk", address=str(tmp_path), **settings).fit(folder)
+    assert np.array_equal(one.pairwise_, three.pairwise_)
+    assert one.certificate_ == three.certificate_
+    with pytest.raises(ValueError, match="engine='disk' keeps no checkpoint"):
+        StructuredSVM(engine="disk", checkpoint=tmp_path / "c", **settings).fit(graphs)
+    with pytest.raises(FileNotFoundError, match="no such folder for the state on disk"):
+        StructuredSVM(engine="disk", address=str(tmp_path / "none"), **settings).fit(graphs)
+
+
+def test_the_command(run, tmp_path):
+    data, out = tmp_path / "d.npz", tmp_path / "m"
+    sample_graphs(5).save(data)
+    code, said, _ = run("train", data, "--out", out, "--C", "3", "--oracle", "cut", "--engine", "disk")
+    assert code == 0
+    assert "certified" in said
+    assert not (tmp_path / "m.checkpoint").exists()
+    code, _, told = run(
+        "train", data, "--out", out, "--force", "--oracle", "cut", "--engine", "disk", "--resume"
+    )
+    assert code == 2
+    assert "--engine threads or ray" in told
