@@ -1,8 +1,10 @@
-"""Pictures of the documentation: ``python docs/pictures.py readme | bridges | pages DEMO RUN SCAN | FOLDER ...``.
+"""Pictures of the documentation:
+``python docs/pictures.py readme | bridges | field RUN | pages DEMO RUN SCAN | FOLDER ...``.
 
 It needs gapcut[plot,scan], ``pages`` also playwright and chromium. ``readme``: docs/images/bridge.png, a generated
 bridge from the side, labelled from node features alone and by a trained model, next to the bounds of the training run.
-``bridges``: one bridge of each type. ``pages``: screenshots of the pages in three folders, which ``gapcut demo``, and
+``bridges``: one bridge of each type. ``field``: bridges as one finds them, the scan of one, and a truss of the run in
+that folder. ``pages``: screenshots of the pages in three folders, which ``gapcut demo``, and
 ``gapcut report`` for scans with and without truth, wrote. FOLDER, what ``gapcut bridges reproduce`` or
 ``benchmarks/compare.py`` wrote: that run's pictures, in fewer colours.
 """
@@ -11,6 +13,7 @@ import io
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -24,15 +27,19 @@ from PIL import Image
 from gapcut import StructuredSVM, datasets
 from gapcut.data import GraphSet
 from gapcut.datasets.structure import build_bridge
+from gapcut.report.picture import paint_points
 from gapcut.report.scene_view import WRONG
-from gapcut.scenes.bridges import TYPES, make_bridge
+from gapcut.scenes.bridges import LABELS, TYPES, make_bridge
 from gapcut.scenes.bridges.colours import COLOURS as PARTS
-from gapcut.scenes.bridges.picture import render
+from gapcut.scenes.bridges.picture import Camera, render
+from gapcut.scenes.experiment import ExperimentSettings
+from gapcut.scenes.scanner import scan_bridge
 
 IMAGES = Path(__file__).parent / "images"
 TILE = (720, 380)
 TILES = [("girder", 0, 9.0), ("frame", 2, 9.0), ("arch", 0, 14.0), ("arch", 3, 9.0), ("truss", 3, 12.0)]
 TILES += [("cable-stayed", 1, 9.0)]
+FIELD = [("girder", 1), ("truss", 1), ("arch", 0)]
 MOST_BYTES = 300_000
 SEED, TRAIN, SHOWN, NODES = 0, 20, 23, 60
 NOISE, HIDDEN = 1.6, 0.15
@@ -174,6 +181,28 @@ def of_each_type():
     write(Image.fromarray(np.concatenate(rows).astype(np.uint8)), IMAGES / "bridges.png")
 
 
+def of_the_field(folder):
+    """Three bridges as one finds them and the scan of the last, coloured by class; a truss of a run."""
+    shown = [make_bridge(type_, 0, variant, difficulty="field") for type_, variant in FIELD]
+    tiles = [render(bridge, TILE, azimuth=-65, elevation=16, samples=2) for bridge in shown]
+    tiles.append(scanned(shown[-1]))
+    rows = [np.concatenate(tiles[i : i + 2], axis=1) for i in (0, 2)]
+    write(Image.fromarray(np.concatenate(rows).astype(np.uint8)), IMAGES / "bridges-field.png")
+    write(Image.open(folder / "bridge-truss.png").convert("RGB"), IMAGES / "bridge-field-truss.png")
+
+
+def scanned(bridge):
+    """The points of a scan as measured, in the tile of its bridge."""
+    settings = ExperimentSettings().of_difficulty("field").scanner
+    scan = scan_bridge(bridge, 0, replace(settings, angular_step=0.2))
+    camera = Camera.at(bridge, (2 * TILE[0], 2 * TILE[1]), -65, 16)
+    at, depth = camera.project(scan.xyz)
+    paint = np.array([PARTS[name] for name in (*LABELS, "terrain")])[scan.label]  # -1 is the terrain
+    scale = camera.size[0] / 2 / camera.half / float(np.median(depth))
+    image = paint_points(at, depth, paint, camera.size, scale, 1)
+    return image.reshape(TILE[1], 2, TILE[0], 2, 3).mean(axis=(1, 3))
+
+
 def of_a_run(folder):
     names = {f"bridge-{type_}.png": f"bridge-{type_}.png" for type_ in TYPES}
     names |= {"confusion.png": "bridge-confusion.png"}
@@ -253,6 +282,8 @@ if __name__ == "__main__":
         (of_the_readme if sys.argv[1] == "readme" else of_each_type)()
     elif sys.argv[1] == "pages":
         of_pages([Path(given) for given in sys.argv[2:]])
+    elif sys.argv[1] == "field":
+        of_the_field(Path(sys.argv[2]))
     else:
         for given in sys.argv[1:]:
             of_a_run(Path(given))

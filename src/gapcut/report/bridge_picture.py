@@ -13,6 +13,7 @@ from gapcut.scenes.bridges import LABELS, Bridge
 from gapcut.scenes.bridges.colours import COLOURS
 from gapcut.scenes.bridges.picture import Camera, render
 from gapcut.scenes.experiment import BridgeScan
+from gapcut.scenes.experiment.tables import nodes_word
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
     wrong = guess != truth
     errors = _RIGHT_WRONG[wrong.astype(np.int64)]
     share = 100 * (1 - wrong.mean())
+    what = nodes_word([LABELS[k] for k in np.unique(truth)])
     views = {
         f"scan: {len(scan.xyz):,} points": None,
-        f"truth: {len(guess)} parts": _PAINT[truth],
+        f"truth: {len(guess)} {what}": _PAINT[truth],
         "prediction": _PAINT[guess],
-        f"errors: {wrong.sum()} parts ({share:.1f} % right)": errors,
+        f"errors: {wrong.sum()} of them ({share:.1f} % right)": errors,
     }
     for title, paint in views.items():
         panels[title] = _points(camera, bridge, paint, samples)
@@ -90,7 +92,7 @@ def _legend(figure: Figure, classes: IntArray) -> None:
     from matplotlib.patches import Patch
 
     handles = [Patch(color=tuple(x / 255 for x in _PAINT[k]), label=LABELS[k]) for k in classes]
-    handles.append(Patch(color=WRONG, label="(errors) wrong part"))
+    handles.append(Patch(color=WRONG, label="(errors) wrong"))
     figure.legend(
         handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9, handlelength=1.2
     )

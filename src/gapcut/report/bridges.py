@@ -28,6 +28,7 @@ from gapcut.scenes.experiment import (
     report_tables,
     result_document,
 )
+from gapcut.scenes.experiment.tables import nodes_word
 from gapcut.scenes.labelling.reasons import explain
 from gapcut.typing import FloatArray, IntArray
 
@@ -85,7 +86,7 @@ def _figures(folder: Path, results: Sequence[FoldResult]) -> list[PageFigure]:
         results[0].model,
         all_scores(results),
         training="First fold" if len(results) > 1 else "Training",
-        tested="Parts of test bridges",
+        tested=f"{nodes_word(results[0].nodes.labels).capitalize()} of test bridges",
         most=4,
     )
 
@@ -124,7 +125,9 @@ def _scenes(bridges: Sequence[BridgeScan], result: FoldResult) -> list[SceneView
         if np.isfinite(heat):
             layers["confidence"] = label_probabilities(flips[i], heat)[np.arange(len(truth)), codes[i]][node]
         about = (scan.name, scan.xyz[solid], layers, names, hex_colours(names), reasons)
-        scenes.append(SceneView(*about, score_line(truth, reasons.labels, names, "parts")))
+        scenes.append(
+            SceneView(*about, score_line(truth, reasons.labels, names, nodes_word(result.nodes.labels)))
+        )
     return scenes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -121,10 +121,12 @@ def _cached(number: int, seed: int, settings: ExperimentSettings, cache: Path | 
 
 
 def describe_scan(scan: Scan, settings: SceneSettings) -> SegmentedScan:
-    """The scan at its place on earth, with every length of ``settings`` set, normals turned to its stations."""
+    """Described at its place on earth, with every length of ``settings`` set, normals turned to its stations; the
+    result has the scan's ``xyz`` again."""
     cloud = scan_cloud(scan)
     seen_from = scan.stations + (scan.origin - cloud.shift)  # in the frame of cloud.local
-    return segment_scan(cloud, settings, codes=scan.label, viewpoints=seen_from[scan.station])
+    found = segment_scan(cloud, settings, codes=scan.label, viewpoints=seen_from[scan.station])
+    return replace(found, xyz=scan.xyz[found.kept])
 
 
 def scan_cloud(scan: Scan) -> PointCloud:

@@ -142,19 +142,25 @@ def _spread(values: FloatArray) -> str:
 
 
 def type_rows(bridges: Sequence[BridgeScan]) -> list[Row]:
-    """Mean sizes of the bridges of each type, then of all."""
+    """Mean sizes of the bridges of each type, then of all; edges are those of surroundings too."""
     out = []
     for name in (*TYPES, "all"):
         some = [b for b in bridges if name == "all" or b.name.rsplit("-", 1)[0] == name]
         if some:
-            seen = float(np.mean([b.scan.n_segments for b in some]))
+            nodes = float(np.mean([b.scan.n_segments for b in some]))
+            seen = float(np.mean([(b.labels < len(CLASSES)).sum() for b in some]))
             parts = seen + float(np.mean([b.unseen for b in some]))
             edges = float(np.mean([len(b.scan.contacts.edges) for b in some]))
             points, voxel = [len(b.scan.xyz) for b in some], 100 * np.mean([b.voxel for b in some])
             size = (f"{np.mean(points):,.0f}", f"{min(points):,}", f"{max(points):,}")
-            shown = (f"{parts:.0f}", f"{seen:.0f}", f"{edges:,.0f}", f"{edges / seen:.1f}", *size)
+            shown = (f"{parts:.0f}", f"{seen:.0f}", f"{edges:,.0f}", f"{edges / nodes:.1f}", *size)
             out.append([name, str(len(some)), *shown, f"{voxel:.1f} cm"])
     return out
+
+
+def nodes_word(labels: Sequence[object]) -> str:
+    """What nodes of these labels are called."""
+    return "parts" if set(labels) <= set(CLASSES) else "parts and surroundings"
 
 
 def headline(results: Sequence[FoldResult]) -> str:
@@ -163,9 +169,10 @@ def headline(results: Sequence[FoldResult]) -> str:
     gap = max(r.certificate.relative_gap for r in results)
     bridges = sum(len(r.test) for r in results)
     which = "a test bridge" if bridges == 1 else f"{bridges} test bridges"
+    what = nodes_word(results[0].nodes.labels)
     return (
-        f"{100 * accuracy:.1f} % of the parts of {which} are labelled right, {100 * alone:.1f} % by the same learner "
-        f"without relations between parts. Training is proven to be within {100 * gap:.2g} % of its optimum"
+        f"{100 * accuracy:.1f} % of the {what} of {which} are labelled right, {100 * alone:.1f} % by the same learner "
+        f"without relations between them. Training is proven to be within {100 * gap:.2g} % of its optimum"
         f"{' in every fold' if len(results) > 1 else ''}."
     )
 
@@ -191,7 +198,10 @@ def report_tables(
         "Folds": (COLUMNS, shown_rows(results)),
         "Parts, by what labels them": (METHOD_COLUMNS, method_rows(bridges, results)),
         "Classes, all folds": (CLASS_COLUMNS, class_rows(results)),
-        "Parts by true class (rows) and predicted class": (("", *labels), confusion),
+        f"{nodes_word(labels).capitalize()} by true class (rows) and predicted class": (
+            ("", *labels),
+            confusion,
+        ),
         "Weights of on top of, mean of the folds (least to largest)": (ON_TOP_COLUMNS, on_top_rows(weights)),
         "What the paper says of on top of": (CLAIM_COLUMNS, claim_rows(weights)),
         "Bridges": (TYPE_COLUMNS, type_rows(bridges)),
