@@ -11,6 +11,7 @@ TOP_LEVEL = {
     "kernels": "base",
     "parallel": "base",
     "rounding": "base",
+    "exact_sum": "base",
     "edge_shards": "problem",
     "row_matrix": "problem",
     "problem": "problem",
