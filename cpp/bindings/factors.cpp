@@ -62,7 +62,15 @@ void bind_factors(nb::module_& m) {
     nb::class_<Factors>(m, "FactorGraph", "An energy as unary terms and factors of any order >= 2; checks sizes.")
         .def(nb::init<In1<std::int32_t>, In1<std::int64_t>, In1<double>, In1<std::int64_t>, In1<std::int32_t>,
                       In1<std::int64_t>, In1<double>>(),
-             "labels"_a, "unary_at"_a, "unary"_a, "factor_at"_a, "member"_a, "table_at"_a, "tables"_a);
+             "labels"_a, "unary_at"_a, "unary"_a, "factor_at"_a, "member"_a, "table_at"_a, "tables"_a)
+        .def(
+            "components",
+            [](const Factors& f) {
+                std::vector<std::int32_t> component;
+                const std::int32_t count = f.graph.components(component);
+                return nb::make_tuple(count, to_array(std::move(component)));
+            },
+            "How many connected components, and (V,) that of each node, numbered by their first nodes.");
 
     m.def("srmp", &run_srmp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");

@@ -36,6 +36,9 @@ LARGEST_COUNT = 2**31 - 1
 LONGEST = 1e6
 """Seconds: a longer time limit is this one, eleven days, since clocks of the system take no number of seconds."""
 
+JUDGING_SECONDS = 2e-8
+"""Of a term, roughly: its entry, sums of energy, excess and bound, and what a method does with its last labeling."""
+
 
 def solve(
     energy: Energy,
@@ -138,22 +141,31 @@ def minimise(
     the entries above that excess: no better labeling uses them, and they cost digits."""
     start = Deadline(limit)
     normal = Normal.of(energy)
-    clock = start if progress is None else Watched(start.left, _teller(normal, start, progress))
+    left = _time_for_methods(normal, start)
+    clock = Deadline(left) if progress is None else Watched(left, _teller(normal, start, progress))
     found = run(normal.energy, clock, **settings)
-    labels, proven, stopped = found.labels, normal.proven(found.bound), found.out_of_time
-    excess = normal.excess(labels)
-    while TOO_WIDE * excess < normal.widest and proven is not None and not is_closed(excess, proven):
-        if start.left == 0.0:
+    best, proven, stopped = normal.weighed(found.labels), normal.proven(found.bound), found.out_of_time
+    while (
+        TOO_WIDE * best.excess < normal.widest and proven is not None and not is_closed(best.excess, proven)
+    ):
+        left = _time_for_methods(normal, start)
+        if left == 0.0:
             break
-        normal = Normal.of(energy, excess)
-        found = run(normal.energy, Deadline(start.left), **settings)
+        normal = Normal.of(energy, best.excess)
+        found = run(normal.energy, Deadline(left), **settings)
         stopped |= found.out_of_time
-        more, again = normal.proven(found.bound), normal.excess(found.labels)
-        proven = max(proven, Fraction(excess) if more is None else min(more, Fraction(excess)))
-        if again >= excess:
+        more, again = normal.proven(found.bound), normal.weighed(found.labels)
+        least = Fraction(best.excess)
+        proven = max(proven, least if more is None else min(more, least))
+        if again.excess >= best.excess:
             break
-        labels, excess = found.labels, again
-    return normal.judged(labels, proven, stopped, start.seconds)
+        best = again
+    return normal.judged(best, proven, stopped, start.seconds)
+
+
+def _time_for_methods(normal: Normal, clock: Deadline) -> float | None:
+    """Seconds left, less what judging their labeling takes."""
+    return None if clock.left is None else max(clock.left - JUDGING_SECONDS * len(normal.least), 0.0)
 
 
 def _teller(normal: Normal, clock: Deadline, progress: Listener) -> Tell:
@@ -162,7 +174,7 @@ def _teller(normal: Normal, clock: Deadline, progress: Listener) -> Tell:
 
     def tell(labels: IntArray | Int32Array, proven: float) -> None:
         nonlocal value, bound
-        known = normal.judged(labels, normal.proven(proven), False, clock.seconds)
+        known = normal.judged(normal.weighed(labels), normal.proven(proven), False, clock.seconds)
         if known.energy < value or known.bound > bound:
             value, bound = min(value, known.energy), max(bound, known.bound)
             progress(Progress(value, bound, clock.seconds))
