@@ -22,7 +22,7 @@ from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_progra
 from gapcut.inference.methods.parts import Known, is_closed, polished, refine
 from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.shares import LISTING_SECONDS, enough_time, share_of
-from gapcut.inference.methods.trees import search
+from gapcut.inference.methods.trees import Forests
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.methods.windows import improve_windows
 from gapcut.inference.progress import report, turn_of
@@ -128,9 +128,10 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
+    forests = Forests(energy)
     if known.value == np.inf and clock.left is not None and not energy.n_cliques:
         turn = Deadline(share_of(clock, HARD_LABELING_SHARE))
-        labels, _ = search(energy, turn, energy.check_labels(known.labels), effort)
+        labels, _ = forests.improve(energy.check_labels(known.labels), turn, effort)
         known = known.better(energy, labels, -np.inf)
         report(clock, known.labels, known.bound)
     if known.value == np.inf and clock.left is not None:  # hard constraints, at which local search is bad
@@ -140,7 +141,7 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         if is_closed(energy, known) or not found.out_of_time:
             return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
-        known = _seek_labelings(energy, _early(energy, known, clock), clock, effort)
+        known = _seek_labelings(energy, _early(energy, known, clock), clock, forests, effort)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if clock.left is None:
@@ -152,7 +153,7 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
         return found
-    labels, _ = search(energy, clock, energy.check_labels(known.labels), effort, seed=1)
+    labels, _ = forests.improve(energy.check_labels(known.labels), clock, effort)
     report(clock, labels, known.bound)
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
 
@@ -227,7 +228,7 @@ class _Limits:
         return int(self.effort * NODES)
 
 
-def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float) -> Known:
+def _seek_labelings(energy: Energy, known: Known, clock: Deadline, forests: Forests, effort: float) -> Known:
     """What seeks labelings only, each for a share of the time left."""
 
     def message(turn: Deadline) -> Known:
@@ -246,13 +247,13 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
         found = qpbo(energy, turn, start=known.labels)
         return known.better(energy, found.labels, found.bound)
 
-    def forests(turn: Deadline) -> Known:
-        labels, _ = search(energy, turn, energy.check_labels(known.labels), FOREST_SHARE * effort)
+    def grown(turn: Deadline) -> Known:
+        labels, _ = forests.improve(energy.check_labels(known.labels), turn, FOREST_SHARE * effort)
         return known.better(energy, labels, -np.inf)
 
     pairs = not energy.n_cliques
     binary = pairs and energy.n_labels.max() <= 2
-    for step, fits in ((local, True), (forests, pairs), (fused, pairs), (message, True), (improving, binary)):
+    for step, fits in ((local, True), (grown, pairs), (fused, pairs), (message, True), (improving, binary)):
         if clock.left == 0.0 or is_closed(energy, known):
             break
         if fits:
