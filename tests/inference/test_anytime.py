@@ -112,7 +112,7 @@ def test_what_was_told_holds_at_the_end_and_limits_are_kept(name: str) -> None:
     """The cheaper methods that take longest. That none finds less than another does needs a processor of its own: see
     below."""
     energy = INSTANCES[name]()
-    methods = [method for method in ("auto", "trws", "expansion", "trees") if takes(method, energy)]
+    methods = [method for method in ("auto", "trws", "cycles", "expansion", "trees") if takes(method, energy)]
     check_bounds([watched(energy, method, limit) for method in methods for limit in (0.05, 0.1)])
 
 
@@ -125,7 +125,7 @@ def test_every_method_at_all_limits(name: str) -> None:
 
 def takes(method: str, energy: Energy) -> bool:
     """Whether a method takes this energy at all, and may need more than a moment."""
-    if method in ("expansion", "qpbo", "trees") and energy.n_cliques:
+    if method in ("cycles", "expansion", "qpbo", "trees") and energy.n_cliques:
         return False
     if method in ("lp", "ilp") and energy.n_entries() > MOST_ENTRIES:
         return False

@@ -52,13 +52,14 @@ def solve(
 ) -> Solution[IntArray]:
     """Minimise an energy.
 
-    ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and labeling),
-    ``"bp"`` (belief propagation), ``"icm"`` (local search from ``start``) and ``"expansion"`` (moves by roof
-    duality) for labelings, ``"qpbo"`` (roof duality, at most two labels per node), ``"lp"`` (linear program: bound
-    and labeling), ``"ilp"`` and ``"exact"`` (integer program, toulbar2: exact, given time), ``"brute"``
-    (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock: when it is reached, the best
-    labeling and bound so far are returned; the tables are read and copied in any case. ``settings`` are the
-    method's own, see its docstring.
+    ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and
+    labeling), ``"cycles"`` (the same, then short cycles: a tighter bound), ``"bp"`` (belief propagation),
+    ``"icm"`` (local search from ``start``), ``"trees"`` (local search by forests) and ``"expansion"``
+    (moves by roof duality) for labelings, ``"qpbo"`` (roof duality, at most two labels per node), ``"lp"``
+    (linear program: bound and labeling), ``"ilp"`` and ``"exact"`` (integer program, toulbar2: exact, given
+    time), ``"brute"`` (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock:
+    when it is reached, the best labeling and bound so far are returned; the tables are read and copied in
+    any case. ``settings`` are the method's own, see its docstring.
 
     ``fixed`` {node: label} and ``soft`` {node: (K_u,) entries added to its unary} are evidence, as in
     :meth:`Energy.with_evidence`: energy and bound are then those of the labelings that agree with it, with the soft
