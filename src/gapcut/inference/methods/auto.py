@@ -79,6 +79,9 @@ CHILD_START = 0.5
 MOST_EXPANSIONS = 100
 """Rounds of expanding every label."""
 
+CYCLE_EFFORT = 0.1
+"""Without a time limit: of the work that the method ``cycles`` does by itself."""
+
 FOREST_SHARE = 0.3
 """Without a time limit: of the work that the method ``trees`` does by itself."""
 
@@ -149,7 +152,7 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
             return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
         known = _early(energy, known, clock)
-        if clock.left is not None and not is_closed(energy, known):
+        if clock.left is not None and known.value < np.inf and not is_closed(energy, known):
             known, _ = tightened(energy, known, turn_of(clock, share_of(clock, CYCLE_SHARE)), effort)
         known = _seek_labelings(energy, known, clock, forests, effort)
     if is_closed(energy, known):
@@ -171,8 +174,8 @@ def _unhurried(energy: Energy, known: Known, clock: Deadline, effort: float) -> 
     found = _exact(energy, known, clock, _Limits(effort))
     report(clock, found.labels, found.bound)
     known = known.better(energy, found.labels, found.bound)
-    if effort > 0.0 and not is_closed(energy, known):
-        known, _ = tightened(energy, known, clock, effort)
+    if known.value < np.inf and not is_closed(energy, known):
+        known, _ = tightened(energy, known, clock, CYCLE_EFFORT * effort)
     return Found(known.labels, known.bound, found.out_of_time)
 
 

@@ -24,7 +24,7 @@ SHARE = 0.3
 LARGEST = 4_000_000
 """Table entries of all edges: larger energies are left as they are."""
 
-WORK = 3e8
+WORK = 5e9
 """Without a time limit: table entries that are read. A count, so that results are the same on any machine."""
 
 
@@ -36,7 +36,7 @@ def cycles(
     raise the bound most, then such cycles of their chords, again and again. Soft sweeps lead out of fixed points.
 
     Pairs of at most 4 million table entries in all; others end as TRW-S does. Without a time limit it ends after
-    ``max_sweeps``, or after ``effort`` times 3 * 10^8 entries read. ``start``: (V,) labels that are known.
+    ``max_sweeps``, or after ``effort`` times 5 * 10^9 entries read. ``start``: (V,) labels that are known.
     """
     refuse_cliques(energy, "method 'cycles'")
     if max_sweeps < 1:
@@ -62,7 +62,7 @@ def tightened(
     energy: Energy, known: Known, clock: Deadline, effort: float, max_sweeps: int = 100_000
 ) -> tuple[Known, bool]:
     """What is known with a bound that short cycles have raised, and perhaps better labels; whether time ran out."""
-    if known.value == np.inf or not can_be_tightened(energy):
+    if not can_be_tightened(energy):
         return known, False
     if not enough_time(energy, clock, 0.2):
         return known, True
@@ -77,12 +77,14 @@ def tightened(
 
 
 def _finite(energy: Energy, known: Known) -> Energy:
-    """With entries that forbid nothing, but cost what no labeling as good as the known one can pay. It is nowhere above
-    the given energy."""
+    """With entries that forbid nothing, but cost more than a labeling as good as the known one can pay, or, where
+    none is known, any that is allowed. It is nowhere above the given energy."""
     unary, tables = energy.unaries(), energy.tables()
     if np.isfinite(unary).all() and np.isfinite(tables).all():
         return energy
-    most = max(known.value - energy.independent_bound(), 0.0)
     finite = max(float(x[x < np.inf].max(initial=0.0)) for x in (unary, tables))
+    most = finite * (energy.n_nodes + energy.n_edges)
+    if known.value < np.inf:
+        most = max(known.value - energy.independent_bound(), 0.0)
     dear = 2.0 * (most + finite)
     return energy.with_entries(np.minimum(unary, dear), np.minimum(tables, dear), energy.cliques.tables)
