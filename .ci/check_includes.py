@@ -12,6 +12,7 @@ TOP_LEVEL = {
     "page_file": "base",
     "parallel": "base",
     "rounding": "base",
+    "exact_sum": "base",
     "edge_shards": "problem",
     "row_matrix": "problem",
     "problem": "problem",

@@ -6,9 +6,11 @@
 #include <string>
 
 #include "gapcut/infer/bp.hpp"
+#include "gapcut/infer/cycles.hpp"
 #include "gapcut/infer/dead_ends.hpp"
 #include "gapcut/infer/srmp.hpp"
 #include "infer_calls.hpp"
+#include "pairwise_energy.hpp"
 #include "topics.hpp"
 
 namespace gapcut::bindings {
@@ -55,6 +57,15 @@ Out<std::uint8_t> run_dead_ends(const Factors& f, std::optional<double> time_lef
     return to_array(std::vector<std::uint8_t>(keep.begin(), keep.end()));
 }
 
+// Entries must be finite, since messages are differences of them.
+nb::tuple run_tighten(const PairwiseEnergy& e, std::optional<double> time_left, int max_sweeps, double upper,
+                      double tolerance, double most_entries) {
+    infer::CycleResult r = until(time_left, [&](const StopTest& stop) {
+        return infer::tighten(e.view, {max_sweeps, upper, tolerance, most_entries}, stop);
+    });
+    return nb::make_tuple(to_array(std::move(r.labels)), r.bound, r.triplets, r.sweeps, r.stopped);
+}
+
 }  // namespace
 
 void bind_factors(nb::module_& m) {
@@ -62,7 +73,15 @@ void bind_factors(nb::module_& m) {
     nb::class_<Factors>(m, "FactorGraph", "An energy as unary terms and factors of any order >= 2; checks sizes.")
         .def(nb::init<In1<std::int32_t>, In1<std::int64_t>, In1<double>, In1<std::int64_t>, In1<std::int32_t>,
                       In1<std::int64_t>, In1<double>>(),
-             "labels"_a, "unary_at"_a, "unary"_a, "factor_at"_a, "member"_a, "table_at"_a, "tables"_a);
+             "labels"_a, "unary_at"_a, "unary"_a, "factor_at"_a, "member"_a, "table_at"_a, "tables"_a)
+        .def(
+            "components",
+            [](const Factors& f) {
+                std::vector<std::int32_t> component;
+                const std::int32_t count = f.graph.components(component);
+                return nb::make_tuple(count, to_array(std::move(component)));
+            },
+            "How many connected components, and (V,) that of each node, numbered by their first nodes.");
 
     m.def("srmp", &run_srmp, "factors"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "order"_a, "start"_a, "Messages to the factors; `start` empty: zeros.");
@@ -74,6 +93,8 @@ void bind_factors(nb::module_& m) {
             return local_search(f.graph, start, time_left);
         },
         "factors"_a, "start"_a, "time_left"_a.none());
+    m.def("tighten", &run_tighten, "energy"_a, "time_left"_a.none(), "max_sweeps"_a, "upper"_a, "tolerance"_a,
+          "most_entries"_a, "(V,) int32 labels, bound, triplets, sweeps, stopped.");
     m.def("dead_ends", &run_dead_ends, "factors"_a, "time_left"_a.none(), "largest"_a,
           "(unary entries,) 1 for labels to keep.");
 }

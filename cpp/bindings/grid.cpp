@@ -67,7 +67,10 @@ void bind_grid(nb::module_& m) {
             [](const Grid& g, const In1<std::int32_t>& labels) {
                 return to_array(infer::grid_terms(g.view, g.labels_of(labels)));
             },
-            "labels"_a, "(V + E,) nodes, edges to the right, edges downwards.");
+            "labels"_a, "(V + E,) nodes, edges to the right, edges downwards.")
+        .def("independent_bound",
+             [](const Grid& g) { return unlocked([&] { return infer::grid_independent_bound(g.view); }); })
+        .def("unary_labels", [](const Grid& g) { return to_array(infer::grid_unary_labels(g.view)); });
     m.def("grid_trws", &run, "grid"_a, "time_left"_a.none(), "max_sweeps"_a, "tolerance"_a, "patience"_a,
           "least_progress"_a, "tell"_a = nb::none());
 }

@@ -147,6 +147,19 @@ void bind_reduction(nb::module_& m) {
             "labels"_a, "(V,) the best labels of eliminated nodes, given those of the core.");
 }
 
+// The labels as the core takes them, and the first node whose label is out of range, or -1.
+nb::tuple narrow_labels(const In1<std::int64_t>& labels, const In1<std::int32_t>& counts) {
+    if (labels.size() != counts.size()) throw std::invalid_argument("labeling has the wrong length");
+    std::vector<std::int32_t> out(labels.size());
+    std::int64_t wrong = -1;
+    for (std::size_t u = out.size(); u-- > 0;) {
+        const std::int64_t k = labels.data()[u];
+        if (k < 0 || k >= counts.data()[u]) wrong = static_cast<std::int64_t>(u);
+        out[u] = static_cast<std::int32_t>(k);
+    }
+    return nb::make_tuple(to_array(std::move(out)), wrong);
+}
+
 }  // namespace
 
 void bind_infer(nb::module_& m) {
@@ -203,6 +216,8 @@ void bind_infer(nb::module_& m) {
             return infer::excess(span(terms), span(least));
         },
         "terms"_a, "least"_a, "The sum of terms - least, rounded up.");
+    m.def("narrow_labels", &narrow_labels, "labels"_a, "counts"_a,
+          "(V,) int32, and the first node whose label is not in [0, count), or -1.");
     m.def("pairwise_tables", &pairwise, "edges"_a, "weights"_a, "(E, K, K): -sum_d phi_d(e) W[:, :, d].");
     m.def("unary_tables", &unary, "nodes"_a, "weights"_a, "(V, K): -X W'.");
 }

@@ -5,6 +5,7 @@ NB_MODULE(_core, m) {
     m.doc() = "Compiled core of gapcut. Private: use the Python rooms, they validate.";
     bind_errors(m);
     bind_kernels(m);
+    bind_sums(m);
     bind_problem(m);
     bind_flow(m);
     bind_oracle(m);

@@ -66,12 +66,11 @@ nb::tuple expansion(const PairwiseEnergy& e, const In1<std::int32_t>& start, con
     return nb::make_tuple(to_array(std::move(r.labels)), r.moves, r.improvements, r.stopped);
 }
 
-nb::tuple search_trees(const PairwiseEnergy& e, const In1<std::int32_t>& start, std::uint64_t seed, double most_entries,
+nb::tuple search_trees(infer::TreeSearch& search, const In1<std::int32_t>& start, double most_entries,
                        std::optional<double> time_left) {
     std::vector<std::int32_t> labels = to_vector(start);
-    infer::TreeSearchResult r = until(time_left, [&](const StopTest& stop) {
-        return infer::tree_search(e.view, std::move(labels), {seed, most_entries}, stop);
-    });
+    infer::TreeSearchResult r =
+        until(time_left, [&](const StopTest& stop) { return search.run(std::move(labels), most_entries, stop); });
     return nb::make_tuple(to_array(std::move(r.labels)), r.moves, r.improvements, r.stopped);
 }
 
@@ -83,8 +82,16 @@ void bind_qpbo(nb::module_& m) {
           "(V,) int8 labels 0, 1, -1 (unlabelled), (V,) uint8 strong, bound, stopped; at most two labels a node.");
     m.def("expansion", &expansion, "energy"_a, "start"_a, "proposals"_a, "max_rounds"_a, "time_left"_a.none(),
           "(V,) int32 labels, moves, improvements, stopped; proposals (P, V).");
-    m.def("tree_search", &search_trees, "energy"_a, "start"_a, "seed"_a, "most_entries"_a, "time_left"_a.none(),
-          "(V,) int32 labels, moves, improvements, stopped.");
+    nb::class_<infer::TreeSearch>(m, "TreeSearch", "Local search by forests and windows; a run goes on from the last.")
+        .def(
+            "__init__",
+            [](infer::TreeSearch* self, const PairwiseEnergy& e, std::uint64_t seed) {
+                const nb::gil_scoped_release release;
+                new (self) infer::TreeSearch(e.view, seed);
+            },
+            "energy"_a, "seed"_a, nb::keep_alive<1, 2>())
+        .def("run", &search_trees, "start"_a, "most_entries"_a, "time_left"_a.none(),
+             "(V,) int32 labels, moves, improvements, stopped.");
 }
 
 }  // namespace gapcut::bindings

@@ -7,6 +7,7 @@ namespace gapcut::bindings {
 
 void bind_errors(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
+void bind_sums(nanobind::module_& m);
 void bind_problem(nanobind::module_& m);
 void bind_flow(nanobind::module_& m);
 void bind_oracle(nanobind::module_& m);

@@ -17,6 +17,7 @@ from gapcut.inference import METHODS, Energy, Progress, Solution, read_energy, s
 from gapcut.inference.methods.exact import has_toulbar2, last_printed, toulbar2
 from gapcut.inference.methods.linear_program import MOST_ENTRIES
 from gapcut.inference.methods.parts import Known
+from gapcut.inference.methods.trees import Forests
 from gapcut.typing import IntArray
 from own_time import OwnTime, kept_waiting
 from tiny_energies import INF, random_graph
@@ -109,13 +110,14 @@ def test_there_are_twenty_instances() -> None:
 @pytest.mark.parametrize("name", INSTANCES)
 def test_what_was_told_holds_at_the_end_and_limits_are_kept(name: str) -> None:
     """The cheaper methods that take longest. That none finds less than another does needs a processor of its own: see
-    below. The large grid takes twice its time where another test works beside it, so it is a smaller one here."""
-    energy = large_grid(256, 8) if name == "grid 512 x 8" else INSTANCES[name]()
-    methods = [method for method in ("auto", "trws", "expansion", "trees") if takes(method, energy)]
+    below."""
+    energy = INSTANCES[name]()
+    methods = [method for method in ("auto", "trws", "cycles", "expansion", "trees") if takes(method, energy)]
     check_bounds([watched(energy, method, limit) for method in methods for limit in (0.05, 0.1)])
 
 
-@pytest.mark.slow
+@pytest.mark.quiet
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_every_method_at_all_limits(name: str) -> None:
     check_instance(INSTANCES[name](), tuple(METHODS), LIMITS)
@@ -123,7 +125,7 @@ def test_every_method_at_all_limits(name: str) -> None:
 
 def takes(method: str, energy: Energy) -> bool:
     """Whether a method takes this energy at all, and may need more than a moment."""
-    if method in ("expansion", "qpbo", "trees") and energy.n_cliques:
+    if method in ("cycles", "expansion", "qpbo", "trees") and energy.n_cliques:
         return False
     if method in ("lp", "ilp") and energy.n_entries() > MOST_ENTRIES:
         return False
@@ -208,6 +210,22 @@ def test_forests_end_where_series_reduction_leaves_nothing() -> None:
     energy = Energy(np.random.default_rng(0).random((n, 3)), edges, np.where(np.eye(3) > 0, INF, 0.0))
     found = solve(energy, "trees", start=np.zeros(n, dtype=np.int64))
     assert found.energy == solve(energy).energy < INF
+
+
+@pytest.mark.parametrize("make", [lambda: colouring(0, 60), lambda: spin_glass(0, 12)])
+def test_forests_asked_again_go_on(make: Callable[[], Energy]) -> None:
+    """Never worse than before, from whatever labels, and after five runs better than after one."""
+    energy = make()
+    worst = np.zeros(energy.n_nodes, dtype=np.int32)
+    forests, again = Forests(energy), Forests(energy)
+    values = []
+    for _ in range(5):
+        labels, stopped = forests.improve(worst, Deadline(None), 0.02)
+        assert not stopped
+        assert labels.tolist() == again.improve(worst, Deadline(None), 0.02)[0].tolist()
+        values.append(energy.energy(labels))
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < values[0]
 
 
 def test_the_published_spin_glass(shared: Path) -> None:

@@ -5,7 +5,9 @@
 // nothing is lost there; a product is exact or relatively accurate only above kTiny.
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace gapcut {
@@ -38,11 +40,14 @@ inline double down(double t) { return t * (t < 0.0 ? kAbove : kBelow); }
 
 // The largest double at most a - b; exact wherever the difference is a double. Requires finite b, a finite or +inf.
 inline double difference_below(double a, double b) {
-    if (a == kInfinity) return a;
     const double d = a - b;
     const double part = d - a;
-    const double error = (a - (d - part)) - (b + part);  // Knuth's two-sum: a - b = d + error
-    return error < 0.0 ? std::nextafter(d, -kInfinity) : d;
+    const double error = (a - (d - part)) - (b + part);  // Knuth's two-sum: a - b = d + error; NaN where a is +inf
+    // Without branches, which nobody could foresee: where there is an error, d is not 0, and the next double below has
+    // the next bits.
+    const auto bits = std::bit_cast<std::int64_t>(d);
+    const std::int64_t step = bits >> 63 | 1;
+    return std::bit_cast<double>(error < 0.0 ? bits - step : bits);
 }
 
 // A lower bound of a long sum, tight to a few units in the last place: the errors of the additions are exact

@@ -61,15 +61,8 @@ class Solver {
         for (std::int64_t l = 0; l < n; ++l)
             for (std::int64_t k = 0; k < n; ++k) by_receiver_[1].push_back(static_cast<float>(grid.table[k * n + l]));
         for (int i = 0; i < 2; ++i) plan_.by_receiver[i] = by_receiver_[i].data();
-        found_.labels.resize(static_cast<std::size_t>(grid.height * grid.width));
-        LowerSum least;
-        for (std::int64_t i = 0; i < grid.height * grid.width; ++i) {
-            const double* u = grid.unary_of(i);
-            const double* best = std::min_element(u, u + n);
-            least.add(*best);
-            found_.labels[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(best - u);
-        }
-        found_.bound = least.value();
+        found_.labels = grid_unary_labels(grid);
+        found_.bound = grid_independent_bound(grid);
         energy_ = grid_energy(grid, found_.labels);
     }
 

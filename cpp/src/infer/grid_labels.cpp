@@ -1,4 +1,5 @@
 // Labelings of grids: their energies, and the better parts of two.
+#include <algorithm>
 #include <cmath>
 
 #include "gapcut/infer/grid.hpp"
@@ -87,6 +88,22 @@ std::vector<double> grid_terms(const GridView& grid, const std::vector<std::int3
     for (std::int64_t row = 0, i = 0; row + 1 < grid.height; ++row)
         for (std::int64_t column = 0; column < grid.width; ++column, ++i)
             out.push_back(grid.pair_down(row, column, labels[i], labels[i + grid.width]));
+    return out;
+}
+
+double grid_independent_bound(const GridView& grid) {
+    LowerSum sum;
+    for (std::int64_t i = 0; i < grid.height * grid.width; ++i)
+        sum.add(*std::min_element(grid.unary_of(i), grid.unary_of(i) + grid.labels));
+    return sum.value();
+}
+
+std::vector<std::int32_t> grid_unary_labels(const GridView& grid) {
+    std::vector<std::int32_t> out(static_cast<std::size_t>(grid.height * grid.width));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const double* u = grid.unary_of(static_cast<std::int64_t>(i));
+        out[i] = static_cast<std::int32_t>(std::min_element(u, u + grid.labels) - u);
+    }
     return out;
 }
 

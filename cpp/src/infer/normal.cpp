@@ -10,6 +10,7 @@ namespace gapcut::infer {
 
 TermRanges term_ranges(std::span<const double> entries, std::span<const std::int64_t> starts) {
     TermRanges out;
+    out.least.reserve(starts.size());
     for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
         double least = kInfinity, most = -kInfinity;
         for (std::int64_t i = starts[s]; i < starts[s + 1]; ++i) {
@@ -26,14 +27,23 @@ TermRanges term_ranges(std::span<const double> entries, std::span<const std::int
 std::vector<double> normal_entries(std::span<const double> entries, std::span<const std::int64_t> starts,
                                    std::span<const double> least, int exponent, double upper) {
     std::vector<double> out(entries.begin(), entries.end());
-    for (std::size_t s = 0; s + 1 < starts.size(); ++s) {
-        if (least[s] == kInfinity) continue;
-        for (std::int64_t i = starts[s]; i < starts[s + 1]; ++i) {
-            double& x = out[static_cast<std::size_t>(i)];
-            const double range = difference_below(x, least[s]);
+    const auto each = [&](auto&& f) {  // f(entry, least of its segment)
+        for (std::size_t s = 0; s + 1 < starts.size(); ++s)
+            if (least[s] < kInfinity)
+                for (double *x = out.data() + starts[s], *end = out.data() + starts[s + 1]; x < end; ++x)
+                    *x = f(*x, least[s]);
+    };
+    if (exponent == 0 && upper == kInfinity) {  // nearly always
+        each([](double x, double low) {
+            const double range = difference_below(x, low);
+            return range < kTiny ? 0.0 : range;
+        });
+    } else {
+        each([&](double x, double low) {
+            const double range = difference_below(x, low);
             const double scaled = std::ldexp(range, -exponent);  // exact above kTiny
-            x = range > upper ? kInfinity : scaled < kTiny ? 0.0 : scaled;
-        }
+            return range > upper ? kInfinity : scaled < kTiny ? 0.0 : scaled;
+        });
     }
     return out;
 }

@@ -35,17 +35,21 @@ constexpr double kLongestAnnealing = 1e12;
 constexpr double kWithMending = 2.0;                       // times the work of an annealing
 constexpr double kLeastPenalty = 1.2, kMostPenalty = 3.0;  // the lowest of an annealing, of the kernel's scale
 
-class Search {
+}  // namespace
+
+class TreeSearch::Search {
   public:
-    Search(const EnergyView& energy, std::vector<std::int32_t>&& labels, const TreeSearchSettings& settings,
-           const StopTest& stop)
-        : energy_(energy), reduced_(energy), settings_(settings), stop_(stop), random_(settings.seed),
-          labels_(std::move(labels)), links_(reduced_), elimination_(links_) {
+    Search(const EnergyView& energy, std::uint64_t seed)
+        : reduced_(energy), random_(seed), links_(reduced_), elimination_(links_) {
         const auto n = static_cast<std::size_t>(energy.n_nodes());
         parent_.assign(n, kOutside), inside_.assign(n, 0), place_.assign(n, 0), window_of_.assign(n, 0);
+        length_ = kFirstCycle + std::ssize(links_.nodes()) / kLargestWindow;
     }
 
-    TreeSearchResult run() {
+    TreeSearchResult run(std::vector<std::int32_t>&& labels, double most_entries, const StopTest& stop) {
+        labels_ = std::move(labels);
+        most_ = read_ + most_entries, next_test_ = read_;
+        stop_ = &stop, stopped_ = false;
         TreeSearchResult out;
         if (!links_.nodes().empty()) {
             whole();
@@ -68,10 +72,10 @@ class Search {
     std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
 
     bool stops() {
-        if (stopped_ || read_ >= settings_.most_entries) return true;
+        if (stopped_ || read_ >= most_) return true;
         if (read_ < next_test_) return false;
         next_test_ = read_ + kEntriesPerStopTest;
-        return stopped_ = stop_ && stop_();
+        return stopped_ = *stop_ && (*stop_)();
     }
 
     // Marks an induced forest among `nodes`, grown from random roots, in forest_: parents before children.
@@ -211,36 +215,41 @@ class Search {
     // Cycles of growing length. The first only goes down; the others also go up, less and less, from the best labeling
     // so far (simulated annealing over windows), and count if they end lower. In these, what is forbidden costs little
     // at first (strategic oscillation, Glover 1977), and more than all else at the end.
+    // A later run goes on with the next cycle, unless it was given better labels than are known.
     void windows(TreeSearchResult& out) {
-        best_ = whole_energy();
-        best_labels_ = labels_;
-        if (links_.forbids() && links_.entries() <= kEntriesOfKernel) kernel_.emplace(reduced_);
+        if (keep_better()) cycle_ = 0;
+        if (!kernel_ && links_.forbids() && links_.entries() <= kEntriesOfKernel) kernel_.emplace(reduced_);
         if (kernel_ && kernel_->size() == 0) {  // then this is the optimum
             kernel_->complete(labels_);
-            return keep_better();
-        }
-        std::int64_t length = kFirstCycle + std::ssize(links_.nodes()) / kLargestWindow;
-        for (int cycle = 0; !stops(); ++cycle) {
-            const double high = links_.scale() * (1.0 - cycle % 3 / 4.0),
-                         highest = cycle == 0 ? 0.0 : kHighestTemperature * high;
-            for (std::int64_t i = 0; i < length && !stops(); ++i) {
-                const double left = 1.0 - static_cast<double>(i) / static_cast<double>(length);
-                cycle > 0 && left > kHardPart ? links_.soften(kLowestPenalty * high / left) : links_.harden();
-                window(highest * left, out);
-            }
-            links_.harden();
             keep_better();
-            length += length / 2;
+            return;
+        }
+        while (!stops()) {
+            cycle(out);
+            if (stopped_) return;
+            ++cycle_, length_ += length_ / 2;
             if (kernel_) restarts(out);
         }
     }
 
-    // Goes on from the best labeling so far.
-    void keep_better() {
-        if (const double now = whole_energy(); now < best_)
-            best_ = now, best_labels_ = labels_;
-        else
-            labels_ = best_labels_;
+    void cycle(TreeSearchResult& out) {
+        const double high = links_.scale() * (1.0 - cycle_ % 3 / 4.0),
+                     highest = cycle_ == 0 ? 0.0 : kHighestTemperature * high;
+        for (std::int64_t i = 0; i < length_ && !stops(); ++i) {
+            const double left = 1.0 - static_cast<double>(i) / static_cast<double>(length_);
+            cycle_ > 0 && left > kHardPart ? links_.soften(kLowestPenalty * high / left) : links_.harden();
+            window(highest * left, out);
+        }
+        links_.harden();
+        keep_better();
+    }
+
+    // Goes on from the best labeling so far; whether that is a new one.
+    bool keep_better() {
+        const double now = whole_energy();
+        if (now < best_) return best_ = now, best_labels_ = labels_, true;
+        labels_ = best_labels_;
+        return false;
     }
 
     // As much work as the rest has done: a new labeling by annealing, mended by windows, then recombined with others
@@ -263,7 +272,10 @@ class Search {
     }
 
     void join_elites() {
-        if (stops()) return keep_better();
+        if (stops()) {
+            keep_better();
+            return;
+        }
         const double value = whole_energy();
         const std::vector<std::int32_t> made = labels_;
         for (int i = 0; i < kParents && !elites_.empty(); ++i)
@@ -328,10 +340,8 @@ class Search {
 
     double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; }
 
-    const EnergyView& energy_;
     Reduction reduced_;
-    const TreeSearchSettings& settings_;
-    const StopTest& stop_;
+    const StopTest* stop_ = nullptr;
     std::mt19937_64 random_;
     std::vector<std::int32_t> labels_;
     Links links_;
@@ -345,16 +355,20 @@ class Search {
     std::vector<Elite> elites_;
     std::vector<std::int32_t> best_labels_;
     double best_ = kInfinity, annealed_ = kFirstAnnealing;
-    double read_ = 0.0, eliminated_ = 0.0, restarted_ = 0.0, next_test_ = 0.0;
+    double read_ = 0.0, most_ = 0.0, eliminated_ = 0.0, restarted_ = 0.0, next_test_ = 0.0;
+    int cycle_ = 0;
+    std::int64_t length_ = 0;  // of the next cycle
     bool stopped_ = false;
 };
 
-}  // namespace
+TreeSearch::TreeSearch(const EnergyView& energy, std::uint64_t seed)
+    : energy_(energy), search_(std::make_unique<Search>(energy, seed)) {}
 
-TreeSearchResult tree_search(const EnergyView& energy, std::vector<std::int32_t> labels,
-                             const TreeSearchSettings& settings, const StopTest& stop) {
-    terms(energy, labels);  // checks them
-    return Search(energy, std::move(labels), settings, stop).run();
+TreeSearch::~TreeSearch() = default;
+
+TreeSearchResult TreeSearch::run(std::vector<std::int32_t> labels, double most_entries, const StopTest& stop) {
+    terms(energy_, labels);  // checks them
+    return search_->run(std::move(labels), most_entries, stop);
 }
 
 }  // namespace gapcut::infer

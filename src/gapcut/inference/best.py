@@ -55,11 +55,12 @@ def solve_best(
         if len(best) < m:
             branches += search.divided(branch, branch.labels)
     if len(best) == 1:  # the bound may be that of the first alone, or infinite
-        return [normal.judged(best[0], normal.proven(first.bound), first.status == "stopped", clock.seconds)]
-    best.sort(key=normal.excess)
-    own = [lower_sum(normal.energy.terms(y)) for y in best]  # not above, and perhaps in another order
+        only, stopped = normal.weighed(best[0]), first.status == "stopped"
+        return [normal.judged(only, normal.proven(first.bound), stopped, clock.seconds)]
+    found = sorted(map(normal.weighed, best), key=lambda y: y.excess)
+    own = [lower_sum(normal.energy.terms(y.labels)) for y in found]  # not above, and perhaps in another order
     proven = [normal.proven(min(bound, *own[i:])) for i in range(len(best))]
-    pairs = zip(best, proven, strict=True)
+    pairs = zip(found, proven, strict=True)
     return [normal.judged(y, least, search.stopped, clock.seconds) for y, least in pairs]
 
 

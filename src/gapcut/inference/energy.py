@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,10 +16,10 @@ from gapcut.inference.packing import (
     Pairs,
     as_floats,
     check_edges,
+    exact_sum,
     finite_sum,
     first_bad_entry,
     lower_sum,
-    numbers,
     pack_tables,
     pack_unaries,
     spans,
@@ -295,14 +294,14 @@ class Energy(StoredTerms):
     def independent_bound(self) -> float:
         """The sum of the minima of all terms, rounded down: the weakest useful lower bound."""
         if self._grid is not None:
-            return lower_sum(self._unary.reshape(self.n_nodes, -1).min(axis=1))
+            return self.native_grid.independent_bound()
         least: float = self.native.independent_bound()
         return lower_sum(np.append(self._cliques.minima(), least)) if self.n_cliques else least
 
     def unary_labels(self) -> Int32Array:
         """(V,) of every node the label of its least unary entry, the first of several."""
         if self._grid is not None:
-            return np.asarray(self._unary.reshape(self.n_nodes, -1).argmin(axis=1), dtype=np.int32)
+            return np.asarray(self.native_grid.unary_labels())
         return np.asarray(self.native.unary_labels())
 
     def unary(self, node: int) -> FloatArray:
@@ -340,12 +339,10 @@ class Energy(StoredTerms):
             raise ValueError(f"labels have shape {y.shape}, expected ({self.n_nodes},): one label per node")
         if y.size and y.dtype.kind not in "iub":
             raise ValueError(f"labels must be integers, got {y.dtype}")
-        y = y.astype(np.int64)
-        wrong = np.flatnonzero((y < 0) | (y >= self._labels))
-        if len(wrong):
-            u = int(wrong[0])
+        narrow, u = _core.narrow_labels(np.ascontiguousarray(y, dtype=np.int64), self._labels)
+        if u >= 0:
             raise ValueError(f"node {u} has label {y[u]}, but its labels are 0..{self._labels[u] - 1}")
-        return y.astype(np.int32)
+        return np.asarray(narrow)
 
     def terms(self, labels: ArrayLike) -> FloatArray:
         """(V + E + C,) the terms of ``U(labels)``: nodes, edges, cliques."""
@@ -355,7 +352,7 @@ class Energy(StoredTerms):
 
     def energy(self, labels: ArrayLike) -> float:
         """``U(labels)``: the exact sum of its float64 terms, rounded once; +inf if it is forbidden."""
-        return math.fsum(numbers(self.terms(labels)))
+        return exact_sum(self.terms(labels))
 
     def part(self, nodes: IntArray, edges: IntArray, cliques: IntArray | None = None) -> Energy:
         """The energy of these nodes (ascending), and of these edges and cliques, which must join them; nodes

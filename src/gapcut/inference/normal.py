@@ -15,7 +15,7 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.inference.energy import Energy
-from gapcut.inference.packing import lower_sum
+from gapcut.inference.packing import exact_sum, lower_sum
 from gapcut.inference.solution import TOLERANCE, Solution, Status
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
@@ -24,6 +24,16 @@ MODERATE = 500
 
 TOO_WIDE = 2**30
 """Times the excess of the labeling found: a wider term costs so many digits that solving again pays."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A labeling of the given energy, its energy, exact and rounded once, and its excess, rounded up; both are +inf if
+    it is forbidden."""
+
+    labels: IntArray
+    energy: float
+    excess: float
 
 
 @dataclass(frozen=True)
@@ -76,27 +86,28 @@ class Normal:
             return None
         return Fraction(max(bound, 0.0)) * Fraction(2) ** self.exponent  # no term of N is below 0
 
-    def excess(self, labels: IntArray | Int32Array) -> float:
-        """Of the labeling, rounded up; +inf if it is forbidden."""
-        return float(_core.excess(self.given.terms(labels), self.least))
-
-    def judged(
-        self, labels: IntArray | Int32Array, proven: Fraction | None, out_of_time: bool, seconds: float
-    ) -> Solution[IntArray]:
-        """What a labeling and a proven excess say of the given energy. All sums are made here, from its terms."""
+    def weighed(self, labels: IntArray | Int32Array) -> Weighed:
+        """A labeling with its energy and excess, which are made of the terms of the given energy alone."""
+        terms = self.given.terms(labels)
         labels = np.asarray(labels, dtype=np.int64)
         labels.setflags(write=False)
+        return Weighed(labels, exact_sum(terms), float(_core.excess(terms, self.least)))
+
+    def judged(
+        self, found: Weighed, proven: Fraction | None, out_of_time: bool, seconds: float
+    ) -> Solution[IntArray]:
+        """What a labeling and a proven excess say of the given energy."""
+        labels, excess = found.labels, found.excess
         if proven is None:
             return Solution(labels, math.inf, math.inf, 0.0, "infeasible", seconds)
         status: Status = "stopped" if out_of_time else "feasible"
         bound = lower_sum(np.append(self.least, rounded_down(proven)))
-        excess = self.excess(labels)
         if excess == math.inf:
             return Solution(labels, math.inf, bound, math.inf, status, seconds)
         if is_closed(excess, proven):
             status = "optimal"
         gap = rounded_up(max(Fraction(excess) - proven, Fraction(0)))
-        return Solution(labels, self.given.energy(labels), bound, gap, status, seconds)
+        return Solution(labels, found.energy, bound, gap, status, seconds)
 
 
 def is_closed(excess: float, proven: Fraction) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gapcut import _core
 from gapcut.typing import FloatArray, Int32Array, IntArray
 
 
@@ -32,19 +31,14 @@ def finite_sum(x: FloatArray) -> float:
     return total
 
 
-def numbers(values: FloatArray) -> Iterator[float]:
-    """The entries that count in a sum, one after the other, without a list of them all."""
-    parts = (values[start : start + (1 << 16)] for start in range(0, len(values), 1 << 16))
-    return chain.from_iterable(part[part != 0.0].tolist() for part in parts)
+def exact_sum(values: FloatArray) -> float:
+    """The exact sum of the entries, rounded once; +inf where one is."""
+    return _core.exact_sum(values)
 
 
 def lower_sum(values: Sequence[float] | FloatArray) -> float:
     """The largest float that is at most the exact sum."""
-    entries = np.asarray(values, dtype=np.float64)
-    total = math.fsum(numbers(entries))
-    if math.isinf(total):
-        return total
-    return total if math.fsum(chain(numbers(entries), [-total])) >= 0.0 else math.nextafter(total, -math.inf)
+    return _core.lower_sum(np.asarray(values, dtype=np.float64))
 
 
 def spans(starts: IntArray, sizes: IntArray) -> IntArray:

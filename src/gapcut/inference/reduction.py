@@ -20,7 +20,6 @@ from gapcut.engines import Deadline
 from gapcut.inference.cliques import pack_cliques
 from gapcut.inference.energy import Energy
 from gapcut.inference.packing import lower_sum, spans
-from gapcut.late import sparse
 from gapcut.typing import FloatArray, IntArray
 
 ROUNDS = 4
@@ -226,16 +225,8 @@ def split(energy: Energy) -> list[Part]:
 
 def component_of(energy: Energy) -> tuple[int, IntArray]:
     """How many components, and (V,) the component of every node."""
-    from scipy.sparse.csgraph import connected_components  # slow to import
-
-    cliques = energy.cliques
-    first = np.repeat(cliques.nodes[cliques.at[:-1]], np.diff(cliques.at))
-    tail = np.concatenate([energy.edges[:, 0], first])
-    head = np.concatenate([energy.edges[:, 1], cliques.nodes])
-    shape = (energy.n_nodes, energy.n_nodes)
-    graph = sparse.coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=shape)
-    count, component = connected_components(graph, directed=False)
-    return int(count), np.asarray(component, dtype=np.int64)
+    count, component = energy.factors().components()
+    return count, np.asarray(component).astype(np.int64)
 
 
 def grouped(energy: Energy, component: IntArray, count: int) -> list[tuple[IntArray, IntArray, IntArray]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapcut.inference.energy import Energy
-from gapcut.inference.packing import lower_sum, spans
+from gapcut.inference.packing import exact_sum, lower_sum, spans
 from gapcut.typing import FloatArray, IntArray
 
 LARGEST_INTEGER_SUM = 2.0**50
@@ -40,7 +40,7 @@ def shifted(energy: Energy, upper: float) -> Shifted | None:
     least = np.minimum.reduceat(entries, at[:-1]) if len(sizes) else np.zeros(0)
     if np.isinf(least).any():
         return None
-    offset = lower_sum(least.tolist())
+    offset = lower_sum(least)
     room = math.nextafter(math.nextafter(upper, math.inf) - offset, math.inf)
     low = np.repeat(least, sizes)
     above = np.maximum(np.nextafter(entries - low, -np.inf), 0.0)
@@ -69,7 +69,7 @@ class Integers:
 def integers(values: Shifted) -> Integers:
     """The largest scale with which no sum of finite costs reaches ``LARGEST_INTEGER_SUM``."""
     finite = np.where(values.entries < np.inf, values.entries, 0.0)
-    total = math.fsum(np.maximum.reduceat(finite, values.at[:-1])) if len(finite) else 0.0
+    total = exact_sum(np.maximum.reduceat(finite, values.at[:-1])) if len(finite) else 0.0
     exponent = 0 if total == 0 else math.floor(math.log2(LARGEST_INTEGER_SUM) - math.log2(total)) - 1
     scale = 2.0 ** min(max(exponent, -1000), 1000)
     whole = np.floor(finite * scale).astype(np.int64)

@@ -58,4 +58,8 @@ def closed(energy: Energy, labels: IntArray | Int32Array, value: float, bound: f
     ``normal.py``), so the magnitudes of the terms sum to the excess, or to less where an energy was made smaller."""
     if value == np.inf:
         return bound == np.inf
+    if value - bound <= TOLERANCE * abs(value):  # the magnitudes sum to no less
+        return True
+    if energy.is_nonnegative:  # nor to more
+        return False
     return bool(value - bound <= TOLERANCE * np.abs(energy.terms(labels)).sum())

@@ -36,6 +36,9 @@ LARGEST_COUNT = 2**31 - 1
 LONGEST = 1e6
 """Seconds: a longer time limit is this one, eleven days, since clocks of the system take no number of seconds."""
 
+JUDGING_SECONDS = 2e-8
+"""Of a term, roughly: its entry, sums of energy, excess and bound, and what a method does with its last labeling."""
+
 
 def solve(
     energy: Energy,
@@ -49,13 +52,14 @@ def solve(
 ) -> Solution[IntArray]:
     """Minimise an energy.
 
-    ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and labeling),
-    ``"bp"`` (belief propagation), ``"icm"`` (local search from ``start``) and ``"expansion"`` (moves by roof
-    duality) for labelings, ``"qpbo"`` (roof duality, at most two labels per node), ``"lp"`` (linear program: bound
-    and labeling), ``"ilp"`` and ``"exact"`` (integer program, toulbar2: exact, given time), ``"brute"``
-    (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock: when it is reached, the best
-    labeling and bound so far are returned; the tables are read and copied in any case. ``settings`` are the
-    method's own, see its docstring.
+    ``method``: ``"auto"`` (what to use unless you know better), ``"trws"`` (message passing: bound and
+    labeling), ``"cycles"`` (the same, then short cycles: a tighter bound), ``"bp"`` (belief propagation),
+    ``"icm"`` (local search from ``start``), ``"trees"`` (local search by forests) and ``"expansion"``
+    (moves by roof duality) for labelings, ``"qpbo"`` (roof duality, at most two labels per node), ``"lp"``
+    (linear program: bound and labeling), ``"ilp"`` and ``"exact"`` (integer program, toulbar2: exact, given
+    time), ``"brute"`` (enumeration, up to two million labelings). ``time_limit`` in seconds of wall clock:
+    when it is reached, the best labeling and bound so far are returned; the tables are read and copied in
+    any case. ``settings`` are the method's own, see its docstring.
 
     ``fixed`` {node: label} and ``soft`` {node: (K_u,) entries added to its unary} are evidence, as in
     :meth:`Energy.with_evidence`: energy and bound are then those of the labelings that agree with it, with the soft
@@ -138,22 +142,31 @@ def minimise(
     the entries above that excess: no better labeling uses them, and they cost digits."""
     start = Deadline(limit)
     normal = Normal.of(energy)
-    clock = start if progress is None else Watched(start.left, _teller(normal, start, progress))
+    left = _time_for_methods(normal, start)
+    clock = Deadline(left) if progress is None else Watched(left, _teller(normal, start, progress))
     found = run(normal.energy, clock, **settings)
-    labels, proven, stopped = found.labels, normal.proven(found.bound), found.out_of_time
-    excess = normal.excess(labels)
-    while TOO_WIDE * excess < normal.widest and proven is not None and not is_closed(excess, proven):
-        if start.left == 0.0:
+    best, proven, stopped = normal.weighed(found.labels), normal.proven(found.bound), found.out_of_time
+    while (
+        TOO_WIDE * best.excess < normal.widest and proven is not None and not is_closed(best.excess, proven)
+    ):
+        left = _time_for_methods(normal, start)
+        if left == 0.0:
             break
-        normal = Normal.of(energy, excess)
-        found = run(normal.energy, Deadline(start.left), **settings)
+        normal = Normal.of(energy, best.excess)
+        found = run(normal.energy, Deadline(left), **settings)
         stopped |= found.out_of_time
-        more, again = normal.proven(found.bound), normal.excess(found.labels)
-        proven = max(proven, Fraction(excess) if more is None else min(more, Fraction(excess)))
-        if again >= excess:
+        more, again = normal.proven(found.bound), normal.weighed(found.labels)
+        least = Fraction(best.excess)
+        proven = max(proven, least if more is None else min(more, least))
+        if again.excess >= best.excess:
             break
-        labels, excess = found.labels, again
-    return normal.judged(labels, proven, stopped, start.seconds)
+        best = again
+    return normal.judged(best, proven, stopped, start.seconds)
+
+
+def _time_for_methods(normal: Normal, clock: Deadline) -> float | None:
+    """Seconds left, less what judging their labeling takes."""
+    return None if clock.left is None else max(clock.left - JUDGING_SECONDS * len(normal.least), 0.0)
 
 
 def _teller(normal: Normal, clock: Deadline, progress: Listener) -> Tell:
@@ -162,7 +175,7 @@ def _teller(normal: Normal, clock: Deadline, progress: Listener) -> Tell:
 
     def tell(labels: IntArray | Int32Array, proven: float) -> None:
         nonlocal value, bound
-        known = normal.judged(labels, normal.proven(proven), False, clock.seconds)
+        known = normal.judged(normal.weighed(labels), normal.proven(proven), False, clock.seconds)
         if known.energy < value or known.bound > bound:
             value, bound = min(value, known.energy), max(bound, known.bound)
             progress(Progress(value, bound, clock.seconds))

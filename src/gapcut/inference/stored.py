@@ -66,5 +66,11 @@ class StoredTerms:
             self._tables,
         )
 
+    @cached_property
+    def is_nonnegative(self) -> bool:
+        """Whether no entry is below 0."""
+        tables = self._tables if self._grid is None else self._grid.table
+        return all(float(x.min(initial=0.0)) >= 0.0 for x in (self._unary, tables, self._cliques.tables))
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("native")}

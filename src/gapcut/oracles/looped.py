@@ -32,7 +32,7 @@ class AugmentedEnergy:
         """The energy of ``z = y``."""
         nodes = self.unary[np.arange(len(self.truth)), self.truth]
         tail, head = self.truth[self.edges[:, 0]], self.truth[self.edges[:, 1]]
-        return math.fsum(nodes) + math.fsum(self.tables[np.arange(len(self.edges)), tail, head])
+        return _core.exact_sum(nodes) + _core.exact_sum(self.tables[np.arange(len(self.edges)), tail, head])
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,12 @@ void take_better_regions(const GridView& grid, std::vector<std::int32_t>& labels
 // (V + E,) the terms: nodes, edges to the right, edges downwards, row by row. Requires labels in range.
 std::vector<double> grid_terms(const GridView& grid, const std::vector<std::int32_t>& labels);
 
+// The sum of the minima of all terms, which are those of the pixels, rounded down.
+double grid_independent_bound(const GridView& grid);
+
+// For every pixel the label of its least unary entry, the first in case of ties.
+std::vector<std::int32_t> grid_unary_labels(const GridView& grid);
+
 // The sum of the terms, rounded to nearest again and again.
 double grid_energy(const GridView& grid, const std::vector<std::int32_t>& labels);
 

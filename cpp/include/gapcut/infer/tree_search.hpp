@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "gapcut/infer/energy.hpp"
@@ -16,20 +17,29 @@
 
 namespace gapcut::infer {
 
-struct TreeSearchSettings {
-    std::uint64_t seed = 0;
-    double most_entries = kInfinity;  // table entries read in moves at most, about
-};
-
 struct TreeSearchResult {
     std::vector<std::int32_t> labels;
     std::int64_t moves = 0, improvements = 0;  // windows tried, and those that ended lower
     bool stopped = false;                      // stop() turned true first
 };
 
-// Never ends with a higher energy than that of `labels`, up to rounding. The same settings give the same result unless
-// stop() strikes. Requires check(energy), labels in range (checked; throws std::invalid_argument).
-TreeSearchResult tree_search(const EnergyView& energy, std::vector<std::int32_t> labels,
-                             const TreeSearchSettings& settings, const StopTest& stop = {});
+// The search on one energy, which can go on: it keeps what it has built, the best labeling, those that new ones are
+// recombined with, and the length of the next cycle.
+class TreeSearch {
+  public:
+    // Requires check(energy) passed; the view's memory must outlive this object.
+    explicit TreeSearch(const EnergyView& energy, std::uint64_t seed = 0);
+    ~TreeSearch();
+
+    // Until stop() turns true, or about so many table entries have been read. Never ends with a higher energy than that
+    // of `labels`, nor than any run before, up to rounding. The same runs give the same results unless stop() strikes.
+    // Requires labels in range (checked; throws std::invalid_argument).
+    TreeSearchResult run(std::vector<std::int32_t> labels, double most_entries = kInfinity, const StopTest& stop = {});
+
+  private:
+    class Search;
+    EnergyView energy_;
+    std::unique_ptr<Search> search_;
+};
 
 }  // namespace gapcut::infer

@@ -10,7 +10,7 @@ import numpy as np
 from gapcut.inference.cliques import PackedCliques
 from gapcut.inference.energy import Energy
 from gapcut.inference.files.errors import BadFactor
-from gapcut.inference.packing import spans
+from gapcut.inference.packing import exact_sum, spans
 from gapcut.typing import FloatArray, IntArray
 
 
@@ -43,7 +43,7 @@ class FlatFactors:
         places = spans(stored, sizes)
         packed = entries[places]
         least = np.minimum(np.minimum.reduceat(packed, np.cumsum(sizes) - sizes), 0.0)
-        total = math.fsum(least[which].tolist())
+        total = exact_sum(least[which])
         packed[packed + np.repeat(total - least, sizes) >= bound] = np.inf
         entries[places] = packed
         return FlatFactors(self.labels, self.at, self.members, self.table_at, entries)
@@ -56,7 +56,7 @@ class FlatFactors:
         single = np.flatnonzero(orders == 1)
         at = unary_at[self.members[self.at[single]]]
         np.add.at(unary, spans(at, sizes[single]), self.entries[spans(self.table_at[single], sizes[single])])
-        constant = math.fsum(self.entries[self.table_at[orders == 0]].tolist())
+        constant = exact_sum(self.entries[self.table_at[orders == 0]])
         if constant != 0.0:
             if not len(self.labels):
                 raise BadFactor(f"a constant {constant:g} without any node cannot be kept")

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from gapcut.inference.methods.auto import auto
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
+from gapcut.inference.methods.cycles import cycles
 from gapcut.inference.methods.exact import exact
 from gapcut.inference.methods.expansion import expansion
 from gapcut.inference.methods.icm import icm
@@ -26,6 +27,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "auto": auto,
         "bp": bp,
         "brute": brute,
+        "cycles": cycles,
         "exact": exact,
         "expansion": expansion,
         "icm": icm,
@@ -38,7 +40,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 MethodName: TypeAlias = Literal[
-    "auto", "bp", "brute", "exact", "expansion", "icm", "ilp", "lp", "qpbo", "trees", "trws"
+    "auto", "bp", "brute", "cycles", "exact", "expansion", "icm", "ilp", "lp", "qpbo", "trees", "trws"
 ]
 
 

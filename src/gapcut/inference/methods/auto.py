@@ -15,6 +15,7 @@ from gapcut.inference.external import SolverDied
 from gapcut.inference.grids import Grid
 from gapcut.inference.methods.bp import bp
 from gapcut.inference.methods.brute import brute
+from gapcut.inference.methods.cycles import can_be_tightened, tightened
 from gapcut.inference.methods.exact import has_toulbar2, toulbar2
 from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.icm import improve
@@ -22,7 +23,7 @@ from gapcut.inference.methods.linear_program import MOST_ENTRIES, integer_progra
 from gapcut.inference.methods.parts import Known, is_closed, polished, refine
 from gapcut.inference.methods.qpbo import qpbo
 from gapcut.inference.methods.shares import LISTING_SECONDS, enough_time, share_of
-from gapcut.inference.methods.trees import search
+from gapcut.inference.methods.trees import Forests
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.methods.windows import improve_windows
 from gapcut.inference.progress import report, turn_of
@@ -47,6 +48,9 @@ TOULBAR2_SHARE = 0.5
 MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
+
+BEFORE_CYCLES_SHARE, CYCLE_SHARE = 0.3, 0.4
+"""Of the time left: message passing at most where short cycles can raise its bound, and then that."""
 
 HARD_LABELING_SHARE, HARD_SHARE = 0.1, 0.8
 """Of the time left where message passing and ICM found nothing that is allowed: for forests, then for the exact search
@@ -75,6 +79,9 @@ CHILD_START = 0.5
 MOST_EXPANSIONS = 100
 """Rounds of expanding every label."""
 
+CYCLE_EFFORT = 0.1
+"""Without a time limit: of the work that the method ``cycles`` does by itself."""
+
 FOREST_SHARE = 0.3
 """Without a time limit: of the work that the method ``trees`` does by itself."""
 
@@ -89,7 +96,8 @@ def auto(
 ) -> Found:
     """Stops as soon as the gap is closed; the best labeling and the best bound of all that ran.
 
-    1. TRW-S on every component, ICM from its labeling (forests and isolated nodes end exactly here).
+    1. TRW-S on every component, ICM from its labeling (forests and isolated nodes end exactly here). Then triangles
+       and short cycles of pairwise energies, as method ``cycles`` (without a time limit only at the end of all).
     2. Better labelings: ICM from the unary minima, belief propagation, each followed by ICM; for pairwise energies
        fusion of these and alpha-expansion, and local search by forests (``trees``); with at most two labels a node
        improving QPBO.
@@ -97,7 +105,7 @@ def auto(
        installed (for half of the time left), else, or after it, by the integer program. With a time limit this is
        tried for at most two seconds before 2. as well; where nothing allowed is known, after a tenth of the time for
        forests, first and longest.
-    4. With a time limit, forests again until it is reached.
+    4. With a time limit, forests again, with the labelings they had made, until it is reached.
 
     Large grids (``Energy.grid``) keep no list of edges here: TRW-S, then windows of the image are solved one by one
     given the labels around them, twice, or with a time limit again and again. Where the gap stays wider than 1e-4 of
@@ -111,7 +119,9 @@ def auto(
     if not 0 <= effort < math.inf:
         raise ValueError(f"effort must be a finite number >= 0, got {effort}")
     given = None if start is None else energy.check_labels(start)
-    share, patience = (MESSAGE_SHARE, PATIENCE) if energy.pixels is None else (GRID_SHARE, GRID_PATIENCE)
+    share, patience = (GRID_SHARE, GRID_PATIENCE) if energy.pixels is not None else (MESSAGE_SHARE, PATIENCE)
+    if can_be_tightened(energy):
+        share = BEFORE_CYCLES_SHARE
     if not enough_time(energy, clock, share):
         return _hurried(energy, given, clock)
     turn = turn_of(clock, share_of(clock, share))
@@ -128,9 +138,10 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         known, _ = polished(energy, known, known.labels, turn)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
+    forests = Forests(energy)
     if known.value == np.inf and clock.left is not None and not energy.n_cliques:
         turn = Deadline(share_of(clock, HARD_LABELING_SHARE))
-        labels, _ = search(energy, turn, energy.check_labels(known.labels), effort)
+        labels, _ = forests.improve(energy.check_labels(known.labels), turn, effort)
         known = known.better(energy, labels, -np.inf)
         report(clock, known.labels, known.bound)
     if known.value == np.inf and clock.left is not None:  # hard constraints, at which local search is bad
@@ -140,21 +151,32 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
         if is_closed(energy, known) or not found.out_of_time:
             return Found(known.labels, known.bound)
     if energy.log_labelings() > math.log(ENUMERATE):
-        known = _seek_labelings(energy, _early(energy, known, clock), clock, effort)
+        known = _early(energy, known, clock)
+        if clock.left is not None and known.value < np.inf and not is_closed(energy, known):
+            known, _ = tightened(energy, known, turn_of(clock, share_of(clock, CYCLE_SHARE)), effort)
+        known = _seek_labelings(energy, known, clock, forests, effort)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
     if clock.left is None:
-        found = _exact(energy, known, clock, _Limits(effort))
-        report(clock, found.labels, found.bound)
-        return found
+        return _unhurried(energy, known, clock, effort)
     found = _exact(energy, known, Deadline(share_of(clock, 1.0 if energy.n_cliques else SEARCH_SHARE)))
     report(clock, found.labels, found.bound)
     known = Known.of(energy, found.labels, found.bound)
     if is_closed(energy, known) or not found.out_of_time or energy.n_cliques:
         return found
-    labels, _ = search(energy, clock, energy.check_labels(known.labels), effort, seed=1)
+    labels, _ = forests.improve(energy.check_labels(known.labels), clock, effort)
     report(clock, labels, known.bound)
     return Found(known.better(energy, labels, -np.inf).labels, known.bound, True)
+
+
+def _unhurried(energy: Energy, known: Known, clock: Deadline, effort: float) -> Found:
+    """The exact search without a time limit; a bound of short cycles where it leaves the gap open."""
+    found = _exact(energy, known, clock, _Limits(effort))
+    report(clock, found.labels, found.bound)
+    known = known.better(energy, found.labels, found.bound)
+    if known.value < np.inf and not is_closed(energy, known):
+        known, _ = tightened(energy, known, clock, CYCLE_EFFORT * effort)
+    return Found(known.labels, known.bound, found.out_of_time)
 
 
 def _exact(energy: Energy, known: Known, turn: Deadline, limits: _Limits | None = None) -> Found:
@@ -227,7 +249,7 @@ class _Limits:
         return int(self.effort * NODES)
 
 
-def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float) -> Known:
+def _seek_labelings(energy: Energy, known: Known, clock: Deadline, forests: Forests, effort: float) -> Known:
     """What seeks labelings only, each for a share of the time left."""
 
     def message(turn: Deadline) -> Known:
@@ -246,13 +268,13 @@ def _seek_labelings(energy: Energy, known: Known, clock: Deadline, effort: float
         found = qpbo(energy, turn, start=known.labels)
         return known.better(energy, found.labels, found.bound)
 
-    def forests(turn: Deadline) -> Known:
-        labels, _ = search(energy, turn, energy.check_labels(known.labels), FOREST_SHARE * effort)
+    def grown(turn: Deadline) -> Known:
+        labels, _ = forests.improve(energy.check_labels(known.labels), turn, FOREST_SHARE * effort)
         return known.better(energy, labels, -np.inf)
 
     pairs = not energy.n_cliques
     binary = pairs and energy.n_labels.max() <= 2
-    for step, fits in ((local, True), (forests, pairs), (fused, pairs), (message, True), (improving, binary)):
+    for step, fits in ((local, True), (grown, pairs), (fused, pairs), (message, True), (improving, binary)):
         if clock.left == 0.0 or is_closed(energy, known):
             break
         if fits:

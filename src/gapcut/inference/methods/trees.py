@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 from gapcut import _core
@@ -39,18 +40,28 @@ def trees(
     if random_state < 0:
         raise ValueError(f"random_state must be at least 0, got {random_state}")
     labels, _ = improve(energy, clock, energy.unary_labels() if start is None else start)
-    labels, stopped = search(energy, clock, labels, effort, random_state)
+    labels, stopped = Forests(energy, random_state).improve(labels, clock, effort)
     return Found(labels, energy.independent_bound(), stopped)
 
 
-def search(
-    energy: Energy, clock: Deadline, labels: Int32Array, effort: float, seed: int = 0
-) -> tuple[Int32Array, bool]:
-    """Labels after the search, and whether the time limit ended it."""
-    if not can_be_listed(energy, clock):
-        return labels, True
-    work = math.inf
-    if clock.left is None:
-        work = effort * min(WORK, WORK_PER_ENTRY * (energy.n_entries() + energy.n_nodes))
-    found, _, _, stopped = _core.tree_search(energy.native, labels, seed, work, clock.left)
-    return found, stopped
+class Forests:
+    """The search on one pairwise energy. Asked again it goes on, with what it has built and the labelings it has made;
+    it is built when it is first asked."""
+
+    def __init__(self, energy: Energy, seed: int = 0) -> None:
+        self._energy, self._seed = energy, seed
+
+    @cached_property
+    def _search(self) -> _core.TreeSearch:
+        return _core.TreeSearch(self._energy.native, self._seed)
+
+    def improve(self, labels: Int32Array, clock: Deadline, effort: float) -> tuple[Int32Array, bool]:
+        """Labels that are not worse, and whether the time limit ended the search."""
+        energy = self._energy
+        if not can_be_listed(energy, clock):
+            return labels, True
+        work = math.inf
+        if clock.left is None:
+            work = effort * min(WORK, WORK_PER_ENTRY * (energy.n_entries() + energy.n_nodes))
+        found, _, _, stopped = self._search.run(labels, work, clock.left)
+        return found, stopped

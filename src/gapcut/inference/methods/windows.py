@@ -13,7 +13,7 @@ from gapcut.inference.energy import Energy
 from gapcut.inference.grids import Grid
 from gapcut.inference.methods.expansion import move
 from gapcut.inference.methods.parts import Known, is_closed
-from gapcut.inference.methods.trees import search
+from gapcut.inference.methods.trees import Forests
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.progress import report
 from gapcut.typing import FloatArray, IntArray
@@ -115,8 +115,7 @@ def _solved(window: Energy, current: IntArray, clock: Deadline, effort: float, s
     if not is_closed(window, known):
         labels, _ = move(window, clock, window.check_labels(known.labels), [], ROUNDS)
         known = known.better(window, labels, -np.inf)
-        labels, _ = search(
-            window, Deadline(None), window.check_labels(known.labels), TREE_EFFORT * effort, seed
-        )
+        forests, start = Forests(window, seed), window.check_labels(known.labels)
+        labels, _ = forests.improve(start, Deadline(None), TREE_EFFORT * effort)
         known = known.better(window, labels, -np.inf)
     return known.labels if known.value < value - 1e-12 * abs(value) else None
