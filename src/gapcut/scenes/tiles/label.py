@@ -72,8 +72,8 @@ def label_tiled(
 
     Regions, features and the energy are those of the whole scan, put together from tiles that see ``options.halo``
     metres around them: labels differ where a neighbourhood reaches farther, or where the order of points at one
-    distance decides. Memory is that of a tile in each process, some 30 bytes a point and 1 kilobyte a segment; LAS and
-    LAZ are read in parts, other formats whole. What is found is kept in the folder ``<target>.tiles`` until the
+    distance decides. Memory is that of a tile in each process, some 30 bytes a point, later 6 kilobytes a segment; LAS
+    and LAZ are read in parts, other formats whole. What is found is kept in the folder ``<target>.tiles`` until the
     end: a run that was killed goes on where it was. ``announce`` hears what is needed before the work. ``model`` is a
     file. ``listed``: whether an inventory of the segments is asked for. Raises ValueError, OSError: a model of given
     segments, a channel that is missing, files that are damaged.
@@ -156,7 +156,7 @@ def _decide(
     distribution, rows = merge.distributions(plan, len(model.numbers))
     contacts = merge.contacts(plan, table)
     owner, none = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-    whole = steps.scan_of(plan, table, owner, none, contacts, plan.scratch.column("point_segment"))
+    whole = steps.scan_of(plan, table, owner, none, contacts)
     made = model.decide(whole, distribution, clock, limit)
     return made, model.familiar.strange_among(rows), len(contacts.edges)
 
