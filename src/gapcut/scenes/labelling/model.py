@@ -165,8 +165,7 @@ class SceneModel:
         """Labels that minimise the energy of segments with this class distribution (S, K) by the first forest."""
         distribution = self.context.beliefs(scan, alone, n_threads)
         clock.begin("energy")
-        graph = scan_graph(scan, distribution, self.settings)
-        energy = self.learner.energy(graph)
+        energy = self.learner.energy(scan_graph(scan, distribution, self.settings))
         clock.begin("inference")
         solution = solve(energy, method=self.learner.inference, time_limit=time_limit)
         clock.begin("confidence")
@@ -175,6 +174,9 @@ class SceneModel:
         sure = chances[np.arange(len(chances)), solution.labels].astype(np.float32)
         numbers = np.asarray(self.numbers, dtype=np.int64)
         clock.begin("reasons")
+        # made twice, so that there is room for the energy and for copies of it while it is minimised
+        del energy
+        graph = scan_graph(scan, distribution, self.settings)
         reasons = explain(self.learner, graph, solution.labels, flips, self.temperature)
         clock.begin(None)
         return Decision(solution, numbers[solution.labels], sure, reasons.renumbered(numbers))

@@ -17,7 +17,6 @@ from gapcut.scenes.regions import grow_regions
 from gapcut.typing import Float32Array, FloatArray, Int32Array, IntArray
 
 Say = Callable[[str], None]
-_AT_ONCE = 1_000_000
 CHANNELS = {"intensity": ("intensity",), "colour": ("red", "green", "blue")}
 """What a scan may carry beside places, and the point features made of it."""
 
@@ -76,13 +75,8 @@ class SegmentedScan:
     @property
     def size(self) -> IntArray:
         """(S,) points of each segment, of all points."""
-        counts = np.zeros(self.n_segments, dtype=np.int64)
-        for start in range(
-            0, len(self.point_segment), _AT_ONCE
-        ):  # little memory, also of a file that is mapped
-            part = self.point_segment[start : start + _AT_ONCE]
-            counts += np.bincount(part[part >= 0], minlength=self.n_segments)
-        return counts
+        inside = self.point_segment[self.point_segment >= 0]
+        return np.bincount(inside, minlength=self.n_segments)
 
     @property
     def sample_segment(self) -> IntArray:

@@ -71,12 +71,11 @@ def label_tiled(
     """Label a file into another one, as ``SceneModel.label`` and ``write_labelled`` would.
 
     Regions, features and the energy are those of the whole scan, put together from tiles that see ``options.halo``
-    metres around them: labels differ where a neighbourhood reaches farther, or where the order of points at one
-    distance decides. Memory is that of a tile in each process, some 30 bytes a point and 1 kilobyte a segment; LAS and
-    LAZ are read in parts, other formats whole. What is found is kept in the folder ``<target>.tiles`` until the
-    end: a run that was killed goes on where it was. ``announce`` hears what is needed before the work. ``model`` is a
-    file. ``listed``: whether an inventory of the segments is asked for. Raises ValueError, OSError: a model of given
-    segments, a channel that is missing, files that are damaged.
+    metres around them: labels differ where a neighbourhood reaches farther. Memory is that of a tile in each process,
+    some 30 bytes a point, later 6 kilobytes a segment; LAS and LAZ are read in parts, other formats whole. What is
+    found is kept in the folder ``<target>.tiles`` until the end: a run that was killed goes on where it was.
+    ``announce`` hears what is needed before the work. ``model`` is a file. ``listed``: whether an inventory of the
+    segments is asked for. Raises ValueError, OSError: a model of given segments, a missing channel, damaged files.
     """
     wanted, tell, clock = options or TileOptions(), say or (lambda line: None), Stopwatch()
     scene_model = _of_grown_segments(Path(model))
@@ -94,12 +93,7 @@ def label_tiled(
     plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell, listed))
-        table = work.until_table()
-        tell("inference ...")
-        made, strange, n_edges = _decide(plan, scene_model, table, clock, time_limit)
-        work.step("place", steps.place_tile)
-        if listed:
-            work.step("list", steps.list_tile)
+        made, strange, n_edges = _labels(work, scene_model, time_limit, tell, listed)
     clock.begin("writing")
     tell("writing ...")
     found, addition = write_columns(plan, scan, seen, scene_model, made.labels, made.confidence)
@@ -149,6 +143,19 @@ def _opened(target: str | PathLike[str], scan: ScanFile, model: Path, grid: Tile
     return scratch
 
 
+def _labels(
+    work: _Work, model: SceneModel, limit: float | None, tell: Say, listed: bool
+) -> tuple[Decision, float, int]:
+    """As :func:`_decide` says, and every point has its segment, which is ``listed`` or not."""
+    table = work.until_table()
+    tell("inference ...")
+    found = _decide(work.plan, model, table, work.clock, limit)
+    work.step("place", steps.place_tile)
+    if listed:
+        work.step("list", steps.list_tile)
+    return found
+
+
 def _decide(
     plan: Plan, model: SceneModel, table: dict[str, AnyArray], clock: Stopwatch, limit: float | None
 ) -> tuple[Decision, float, int]:
@@ -156,7 +163,7 @@ def _decide(
     distribution, rows = merge.distributions(plan, len(model.numbers))
     contacts = merge.contacts(plan, table)
     owner, none = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-    whole = steps.scan_of(plan, table, owner, none, contacts, plan.scratch.column("point_segment"))
+    whole = steps.scan_of(plan, table, owner, none, contacts)
     made = model.decide(whole, distribution, clock, limit)
     return made, model.familiar.strange_among(rows), len(contacts.edges)
 

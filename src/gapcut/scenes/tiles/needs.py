@@ -14,9 +14,9 @@ from gapcut.scenes.tiles.survey import Survey
 
 POINTS_A_TILE = 1_000_000
 _STEP = 2.0**0.25
-_BASE_MB = 150.0
-_BYTES_A_TILE_POINT, _BYTES_A_POINT, _SCRATCH_A_POINT = 300.0, 35.0, 100.0
-_SECONDS_A_POINT = 8e-6
+_BASE_MB, _WORKER_MB = 250.0, 150.0
+_BYTES_A_TILE_POINT, _BYTES_A_POINT, _SCRATCH_A_POINT = 300.0, 75.0, 100.0
+_SECONDS_A_POINT = 7e-6
 _MEBI = 2.0**20
 
 
@@ -39,13 +39,15 @@ class Needs:
         tiles, largest = _fullest(seen, grid.size, halo)
         reach = halo / grid.size
         overlap = (1.0 + 2.0 * reach) ** 2
-        memory = jobs * (_BASE_MB + largest * _BYTES_A_TILE_POINT / _MEBI)
+        tile, whole = largest * _BYTES_A_TILE_POINT / _MEBI, seen.n_points * _BYTES_A_POINT / _MEBI
+        # one process has done with its tiles before the energy of the whole scan is minimised
+        memory = max(tile, whole) if jobs == 1 else whole + jobs * (_WORKER_MB + tile)
         return cls(
             points=seen.n_points,
             tiles=tiles,
             size=grid.size,
             most=largest,
-            memory_mb=memory + _BASE_MB + seen.n_points * _BYTES_A_POINT / _MEBI,
+            memory_mb=_BASE_MB + memory,
             disk_mb=seen.n_points * _SCRATCH_A_POINT / _MEBI,
             seconds=seen.n_points * _SECONDS_A_POINT * (1.0 + 0.6 * (overlap - 1.0)),
         )

@@ -162,15 +162,16 @@ def scan_of(
     owner: IntArray,
     values: AnyArray,
     contacts: Contacts | None = None,
-    point_segment: AnyArray | None = None,
 ) -> SegmentedScan:
-    """A scan of the segments in ``table`` with described points (R,) of segments ``owner``."""
+    """A scan of the segments in ``table`` with described points (R,) of segments ``owner``. It has one point a segment:
+    how many there are has no part in their labels."""
+    n = len(table["values"])
     places, none = np.arange(len(owner)), np.empty(0)
     shapes = SegmentShapes(*(table[name] for name in ("centre", "axes", "spread", "count")))
     nothing = Contacts(np.empty((0, 2), dtype=np.int64), none, none, none, none, none, 1.0)
     return SegmentedScan(
         name="scan",
-        point_segment=np.empty(0, dtype=np.int32) if point_segment is None else point_segment,
+        point_segment=np.arange(n, dtype=np.int32),
         kept=places,
         xyz=np.empty((0, 3)),
         segment=owner,
@@ -179,7 +180,7 @@ def scan_of(
         table=SegmentTable(shapes, table["values"], table["mean_height"]),
         contacts=nothing if contacts is None else contacts,
         channels=table["channels"],
-        labels=np.broadcast_to(np.int64(-1), 0 if point_segment is None else len(point_segment)),
+        labels=np.full(n, -1),
         segment_seen="segment" in plan.settings.points,
     )
 
