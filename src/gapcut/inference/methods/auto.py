@@ -49,8 +49,9 @@ MESSAGE_SHARE, LABELING_SHARE, SEARCH_SHARE = 0.5, 0.5, 0.5
 """Of the time left: what message passing may take at most, then each method that only seeks labelings, then the exact
 search, after which forests have what is left."""
 
-BEFORE_CYCLES_SHARE, CYCLE_SHARE = 0.3, 0.4
-"""Of the time left: message passing at most where short cycles can raise its bound, and then that."""
+BEFORE_CYCLES_SHARE, CYCLE_SHARE, CYCLE_SECONDS = 0.3, 0.4, 3.0
+"""Of the time left: message passing at most where short cycles can raise its bound, and then that; in proportion less
+of fewer than so many seconds, of which labelings need more."""
 
 HARD_LABELING_SHARE, HARD_SHARE = 0.1, 0.8
 """Of the time left where message passing and ICM found nothing that is allowed: for forests, then for the exact search
@@ -153,7 +154,8 @@ def beyond_messages(energy: Energy, known: Known, clock: Deadline, turn: Deadlin
     if energy.log_labelings() > math.log(ENUMERATE):
         known = _early(energy, known, clock)
         if clock.left is not None and known.value < np.inf and not is_closed(energy, known):
-            known, _ = tightened(energy, known, turn_of(clock, share_of(clock, CYCLE_SHARE)), effort)
+            share = CYCLE_SHARE * min(clock.left / CYCLE_SECONDS, 1.0)
+            known, _ = tightened(energy, known, turn_of(clock, share_of(clock, share)), effort)
         known = _seek_labelings(energy, known, clock, forests, effort)
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
