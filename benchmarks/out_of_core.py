@@ -3,10 +3,10 @@
     python benchmarks/out_of_core.py [--graphs 100] [--nodes 500] [--edges 5000] [--limit 3] [--passes 2]
         [--engines threads,disk] [--jobs 2] [--folder FOLDER]
 
-The set of issue 22, or a part of it, as a folder of parts; each engine in a process of its own, "disk" with so many GiB
-of address space (setrlimit, so that nothing more can be mapped either) and its graphs read part by part, "threads" with
-neither. A run of so many
-certificates of ``oracle="cut"`` at C = 10: seconds, CPU seconds of user and system, peak resident memory, both ends.
+The set of issue 22, or a part of it, as a folder of parts; each engine in a process of its own. "disk" has so many GiB
+of address space (setrlimit: nothing more can be mapped either; the C library is told to set nothing aside for threads
+and to give back what is freed) and reads its graphs part by part; "threads" neither. A run of so many certificates of
+``oracle="cut"`` at C = 10: seconds, CPU seconds of user and system, peak resident memory, both ends.
 Weights must be the same bits. A Markdown table goes to standard output.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -116,7 +117,8 @@ def child(folder: Path, engine: str, options: argparse.Namespace, limit: float |
 
     command = [sys.executable, __file__, "--child", engine, "--folder", str(folder)]
     command += ["--passes", str(options.passes), "--jobs", str(options.jobs)]
-    done = subprocess.run(command, preexec_fn=limited, capture_output=True, text=True, check=False)
+    env = {**os.environ, "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
+    done = subprocess.run(command, env=env, preexec_fn=limited, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
     return dict(json.loads(done.stdout.splitlines()[-1]))

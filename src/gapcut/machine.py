@@ -59,9 +59,9 @@ class Machine(Parameters):
         graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out of the loss. Ctrl-C keeps
         the best model so far; its certificate holds, with status "stopped".
 
-        Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the
-        culprit; OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call;
-        feature steps are not cut short, since no model is without them.
+        Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the culprit;
+        OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call, but no model
+        is without its feature steps.
         """
         self.fit_resumable(X, y)
         if self.checkpoint is not None and self.certificate_.status == "certified":
@@ -105,10 +105,11 @@ class Machine(Parameters):
             found = found_before(graphs, settings) or decide(graphs, settings)
             chosen = to_keep(settings, found)
         else:
-            by_parts = isinstance(X, GraphFolder) and y is None and settings.base is None
-            found = as_given(cast("GraphFolder", X) if by_parts else as_graphs(X, y), settings)
+            whole = y is not None or settings.base is not None or not isinstance(X, GraphFolder)
+            found = as_given(as_graphs(X, y) if whole else cast("GraphFolder", X), settings)
         data, settings = found.data, found.settings
         problem = build_problem(data, settings)
+        found = replace(found, data=(data := data.released()))
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
@@ -117,16 +118,13 @@ class Machine(Parameters):
         if settings.warm_start and result.warm_start is not None:
             with suppress(ClusterLost):  # the model is there, what it was reached from is not
                 self._reached = result.warm_start()
-        certificate = result.certificate
-        asked = (found.choice is None or not found.choice.trials) and certificate.status == "certified"
+        proven, choice = result.certificate, found.choice
+        asked = (choice is None or not choice.trials) and proven.status == "certified"
         left = None if limit is None else start + limit - time.monotonic()
-        warning = advice(data, settings, problem, certificate.upper, left) if asked else None
+        warning = advice(data, settings, problem, proven.upper, left) if asked else None
         self._adopt(
             replace(
-                fitted(data, problem, result),
-                choice=found.choice,
-                temperature=found.temperature,
-                advice=warning,
+                fitted(data, problem, result), choice=choice, temperature=found.temperature, advice=warning
             )
         )
         return data, problem, settings, result

@@ -152,7 +152,7 @@ def test_a_mixture_of_dual_points_proves_no_less_than_either():
             )
             for _ in range(2)
         )
-        mixture = mixture_of_two(problem, one, two, None)
+        mixture = mixture_of_two(problem, steps.relaxation, one, two, None)
         ends = one.relaxed.labels, two.relaxed.labels
         mixed += not any(np.array_equal(mixture, end) for end in ends)
         assert mixture.min() >= 0.0

@@ -136,7 +136,11 @@ def test_the_estimator(cluster, oracle):
     labels = [(g[0][:, 0] > 0).astype(int) for g in graphs]
     settings = {"oracle": oracle, "gap": 1e-3}
     one = StructuredSVM(**settings).fit(graphs, labels)
-    two = StructuredSVM(engine="ray", address=cluster.address, **settings).fit(graphs, labels)
+    told = []
+    two = StructuredSVM(engine="ray", address=cluster.address, callback=told.append, **settings)
+    two.fit(graphs, labels)
+    assert {record.actors for record in told} == {2}
+    assert told[-1].iterations > 0
     assert np.array_equal(one.unary_, two.unary_)
     assert np.array_equal(one.pairwise_, two.pairwise_)
     assert one.certificate_ == two.certificate_

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -40,15 +41,43 @@ class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
     ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array per graph; ``tuples`` for each clique
-    group the (T, d) label codes that get weights; ``base``: whose held-out columns are the last node features.
+    group the (T, d) label codes that get weights; ``base``: whose held-out columns are the last node features;
+    ``folder``: where the graphs can be read again, if they are whole ones of it.
     """
 
-    graphs: tuple[Graph, ...]
+    graphs: Sequence[Graph]
     codes: tuple[IntArray, ...]
     coder: LabelCoder
     pipeline: FeaturePipeline
     tuples: tuple[IntArray, ...] = ()
     base: Base | None = None
+    folder: GraphFolder | None = None
+
+    def released(self) -> TrainingSet:
+        """The same without the graphs in memory, where they can be read again."""
+        return self if self.folder is None else replace(self, graphs=_Again(self.folder, self.pipeline))
+
+
+class _Again(Sequence[Graph]):
+    """Graphs of a folder after the feature steps, made whenever they are asked for."""
+
+    def __init__(self, folder: GraphFolder, pipeline: FeaturePipeline) -> None:
+        self._folder, self._pipeline = folder, pipeline
+
+    def __len__(self) -> int:
+        return len(self._folder)
+
+    def __iter__(self) -> Iterator[Graph]:
+        return (self._pipeline.transform(graph) for graph in self._folder)
+
+    @overload
+    def __getitem__(self, index: int) -> Graph: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Graph]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._pipeline.transform(graph) for graph in self._folder[index]]
+        return self._pipeline.transform(self._folder[index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +120,10 @@ def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> 
         if not why:
             seed, threads = settings.draw_seed(), settings.threads
             bases.append(fit_base(kind, settings.base_features, graphs, codes, coder.n_labels, seed, threads))
-    return [labelled_part(ready, coder, pipeline, tuples, base) for base in bases], why
+    sets = [labelled_part(ready, coder, pipeline, tuples, base) for base in bases]
+    if isinstance(graphs, GraphFolder) and all(map(operator.is_, sets[0].graphs, ready)):
+        sets = [replace(sets[0], folder=graphs if len(sets[0].graphs) == len(ready) else None)]
+    return sets, why
 
 
 def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> str:
