@@ -100,10 +100,10 @@ def test_shards_forget_what_nobody_has():
     relaxation = LpOracle(snake_problem()).relaxation(PrimalDual().native(), 1)
     points = [relaxation.reached() for _ in range(3)]
     kept = relaxation._pool.here[0]._points
-    assert sorted(kept) == [point.number for point in points]
+    assert sorted(kept.all()) == [point.number for point in points]
     del points[1]
     point = relaxation.reached()
-    assert sorted(relaxation._pool.here[0]._points) == [points[0].number, points[1].number, point.number]
+    assert sorted(kept.all()) == [points[0].number, points[1].number, point.number]
 
 
 def _dual(problem, relaxation, labels):

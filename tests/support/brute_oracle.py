@@ -30,6 +30,7 @@ class BruteOracle:
     calls."""
 
     feasible = True
+    elsewhere = False
     solves = "relaxed binary"
 
     def __init__(
