@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #ifndef _WIN32
@@ -11,13 +12,16 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #endif
 
 namespace gapcut {
 namespace {
 
 constexpr std::int64_t kPage = 4096, kAtOnce = 16;  // bytes; slots made at once
+
+[[noreturn]] void fail(int wrong, const std::string& what) {
+    throw std::system_error(wrong, std::generic_category(), what);
+}
 
 }  // namespace
 
@@ -37,7 +41,7 @@ PageFile::PageFile(const std::string& folder, std::int64_t floats)
     : floats_(floats), stride_((floats * static_cast<std::int64_t>(sizeof(float)) + kPage - 1) / kPage * kPage) {
     std::string name = folder + "/gapcut-state-XXXXXX";
     file_ = mkstemp(name.data());
-    if (file_ < 0) throw std::runtime_error(folder + ": no file for the state: " + std::strerror(errno));
+    if (file_ < 0) fail(errno, folder + ": no file for the state");
     unlink(name.c_str());  // gone when the process is
 }
 
@@ -48,11 +52,12 @@ PageFile::~PageFile() {
 
 void PageFile::grow(std::int64_t slots) {
 #ifdef __linux__
-    const int wrong = posix_fallocate(file_, slots_ * stride_, (slots - slots_) * stride_);
+    int wrong = EINTR;
+    while (wrong == EINTR) wrong = posix_fallocate(file_, slots_ * stride_, (slots - slots_) * stride_);
 #else
     const int wrong = ftruncate(file_, slots * stride_) == 0 ? 0 : errno;
 #endif
-    if (wrong != 0) throw std::runtime_error(std::string("no room for the state on disk: ") + std::strerror(wrong));
+    if (wrong != 0) fail(wrong, "no room for the state on disk");
     const bool again = wanted_;
     unmap();
     slots_ = slots;
@@ -63,7 +68,7 @@ void PageFile::map() {
     wanted_ = true;
     if (mapped_ != nullptr || slots_ == 0) return;
     void* at = mmap(nullptr, static_cast<std::size_t>(slots_ * stride_), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-    if (at == MAP_FAILED) throw std::runtime_error(std::string("no room to map the state: ") + std::strerror(errno));
+    if (at == MAP_FAILED) fail(errno, "no room to map the state");
     mapped_ = static_cast<char*>(at);
 #ifdef MADV_POPULATE_WRITE
     // All pages at once, which costs less than one after the other; where that is not known, they come when they are
@@ -113,7 +118,7 @@ void FloatColumn::move_to(PageFile& file) {
 void FloatColumn::make_room(std::size_t count) {
     if (file_ == nullptr) {
         memory_.resize(count);
-    } else {
+    } else if (count > 0) {  // a shard without edges needs no slot
         if (static_cast<std::int64_t>(count) > file_->floats()) throw std::logic_error("a column longer than its slot");
         if (slot_ < 0) slot_ = file_->take();
     }

@@ -9,11 +9,14 @@ import pytest
 
 from forced_shards import force_shards, same_bits, snake_problem
 from gapcut import GraphFolder, StructuredSVM
+from gapcut.engines.disk import DiskPool
 from gapcut.engines.shards import open_shards
 from gapcut.learners import Limits, PrimalDual
 from gapcut.oracles import CutOracle
 from gapcut.oracles.lp import LpOracle
+from gapcut.problem import learning_problem
 from sample_graphs import sample_graphs
+from tiny import TinyGraph
 
 LIMITS = Limits(gap=1e-3)
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
@@ -138,3 +141,53 @@ def test_the_command(run, tmp_path):
     )
     assert code == 2
     assert "--engine threads or ray" in told
+
+
+@both
+def test_shards_without_edges(engine, make):
+    """Such a shard has nothing on the disk; also from a warm start, which fills its columns."""
+    rng = np.random.default_rng(3)
+    graphs, labels = [], []
+    for i in range(6):
+        y = rng.integers(3, size=8)
+        ends = np.arange(7 if i % 2 else 0)
+        edges = np.stack([ends, ends + 1], axis=1)
+        graphs.append(TinyGraph(np.eye(3)[y] + rng.normal(size=(8, 3)), edges, rng.random((len(edges), 2))))
+        labels.append(y)
+    problem = learning_problem(graphs, labels, n_labels=3, C=10.0, loss_scale=1.0)
+    runs = [PrimalDual(engine=e).run(problem, make(problem), LIMITS) for e in (None, engine)]
+    same_bits(*runs)
+    start = runs[1].warm_start()
+    same_bits(
+        *(PrimalDual(engine=e).run(problem, make(problem), LIMITS, start=start) for e in (None, engine))
+    )
+
+
+@both
+def test_a_disk_that_fills_up_keeps_the_best_model(engine, monkeypatch, make):
+    problem = snake_problem()
+    spread = engine.spread
+
+    def fills_up(*arguments):
+        return DiskPool([Filling(shard, left) for shard in spread(*arguments)._shards], "/scratch")
+
+    left = iter([True] * 300 + [False] * 1000)
+    monkeypatch.setattr(engine, "spread", fills_up)
+    found = PrimalDual(engine=engine).run(problem, make(problem), LIMITS)
+    assert "/scratch has no room for the state" in found.message
+    assert 0.0 < found.certificate.lower <= found.certificate.upper < np.inf
+
+
+class Filling:
+    """A shard on a disk that is full after some questions."""
+
+    def __init__(self, shard, left):
+        self._shard, self._left = shard, left
+
+    def __getattr__(self, name):
+        return getattr(self._shard, name)
+
+    def ask(self, *arguments):
+        if not next(self._left):
+            raise OSError(28, "No space left on device")
+        return self._shard.ask(*arguments)

@@ -4,6 +4,7 @@ the data, the states kept last and what they were asked since."""
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
@@ -22,6 +23,9 @@ kept ones go through the driver."""
 
 PATIENCE: Final = 5.0
 """Seconds until the shards of a lost actor go to those that are left, if the cluster has no place for a new one."""
+
+TRIES: Final = 4
+"""Actors that may be lost over one call of a shard: one more means that no node can hold it."""
 
 INLINE: Final = 100_000
 """Bytes of arguments above which they are sent once for all actors."""
@@ -153,10 +157,11 @@ class RayPool:
         asked: Sequence[int] | None = None,
     ) -> Asked:
         """Answers of all shards, or of those ``asked``; of those whose actor is lost, after they were built again."""
-        open_, found = set(range(len(self._parts)) if asked is None else asked), Asked()
+        wanted, found = set(range(len(self._parts)) if asked is None else asked), Asked()
+        open_, lost_by = set(wanted), Counter[int]()
         while open_:
             for lost in {self._of[shard] for shard in open_} - set(self.actors):
-                self._replace(lost)  # which was cut off before
+                open_ |= self._replace(lost) & wanted  # which was cut off before
             sent = {}
             for actor in self.actors:
                 own = sorted(shard for shard in open_ if self._of[shard] is actor)
@@ -164,20 +169,30 @@ class RayPool:
                     given = shared if shared is not None else {shard: arguments(shard) for shard in own}
                     sent[actor] = actor.do.remote(name, own, given)
             for actor, reference in sent.items():
-                answers = self._answers(actor, reference)
-                found.update(answers)
-                open_ -= answers.keys()
+                try:
+                    answers = self._answers(reference)
+                except _ActorLost as error:
+                    again = self._replace(actor) & wanted  # those that had answered too: they are as before the call
+                    open_ |= again
+                    lost_by.update(again)
+                    if max(lost_by.values(), default=0) >= TRIES:
+                        raise ClusterLost(
+                            f"{TRIES} actors in a row were lost with the same graphs ({error}): has every node this "
+                            "package, and the memory?"
+                        ) from None
+                else:
+                    found.update(answers)
+                    open_ -= answers.keys()
         return found
 
-    def _answers(self, actor: Any, reference: Any) -> Asked:
-        """Nothing from an actor that was lost; its shards have another one then."""
+    def _answers(self, reference: Any) -> Asked:
+        """Raises _ActorLost where there are none."""
         try:
             answers: Asked = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        except self._ray.exceptions.RayError:
-            self._replace(actor)
-            return {}
+        except self._ray.exceptions.RayError as error:
+            raise _ActorLost(" ".join(str(error).split())[:200]) from None
         return answers
 
     def _in_order(self, answers: Asked) -> list[Any]:
@@ -197,19 +212,21 @@ class RayPool:
             actor.hold.remote(shard, self._parts[shard], self._states[shard], log, own)
             self._of[shard] = actor
 
-    def _replace(self, lost: Any) -> None:
-        """A new actor takes the shards of one that was lost; where there is no place for one, those that are left."""
+    def _replace(self, lost: Any) -> set[int]:
+        """A new actor takes the shards of one that was lost; where there is no place for one, those that are left.
+        These shards: they are as after the last call that is noted."""
         if lost in self.actors:
             self.actors.remove(lost)
             self._ray.kill(lost)
         shards = [shard for shard, actor in self._of.items() if actor is lost]
         if self._has_places(1):
             self._place(shards, self._begin())
-            return
+            return set(shards)
         if not self.actors:
             raise ClusterLost("no node of the cluster is left for the shards")
         for i, shard in enumerate(shards):
             self._place([shard], self.actors[i % len(self.actors)])
+        return set(shards)
 
     def _places(self) -> int:
         return int(self._ray.available_resources().get("CPU", 0.0))
@@ -227,6 +244,10 @@ class RayPool:
 def _given(arguments: Sequence[tuple[Any, ...] | None]) -> Asked:
     """By shard, of those that are asked."""
     return {shard: own for shard, own in enumerate(arguments) if own is not None}
+
+
+class _ActorLost(Exception):
+    """It gave no answer."""
 
 
 class Holder:
@@ -261,7 +282,7 @@ class Holder:
     def do(self, name: str, shards: Sequence[int], given: Any) -> Asked:
         """Answers of some shards; ``given``: the arguments of all, or by shard."""
         if self._wrong is not None:
-            raise RuntimeError(self._wrong)
+            raise ClusterLost(self._wrong)
         if name == "check":
             return dict.fromkeys(shards)
         own = given if isinstance(given, dict) else dict.fromkeys(shards, given)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gapcut.engines.shards import MakeShard, Pool
+from gapcut.engines.shards import ClusterLost, MakeShard, Pool
 from gapcut.engines.signals import HeldSignals
 
 
@@ -30,7 +30,7 @@ class DiskShards:
             shards.append(make(*part, threads))
             shards[-1].move_to(self._folder)  # before the next one is made
             shards[-1].rest()
-        return DiskPool(shards)
+        return DiskPool(shards, self._folder)
 
     def close(self) -> None:
         """The files are gone with the shards."""
@@ -41,8 +41,8 @@ class DiskPool:
 
     here, workers = None, 0
 
-    def __init__(self, shards: Sequence[Any]) -> None:
-        self._shards, self._signals = shards, HeldSignals()
+    def __init__(self, shards: Sequence[Any], folder: str) -> None:
+        self._shards, self._folder, self._signals = shards, folder, HeldSignals()
 
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
@@ -55,8 +55,11 @@ class DiskPool:
             if own is None:
                 answers.append(None)
                 continue
-            with _awake(shard):
-                answers.append(getattr(shard, name)(*own))
+            try:
+                with _awake(shard):
+                    answers.append(getattr(shard, name)(*own))
+            except OSError as error:
+                raise ClusterLost(f"{self._folder} has no room for the state ({error})") from None
         return answers
 
     def change(self, name: str, *arguments: Any) -> list[Any]:

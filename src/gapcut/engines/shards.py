@@ -13,8 +13,8 @@ None, all that :meth:`Pool.change` asked is kept in its place. It and the parts 
 processes."""
 
 
-class ClusterLost(RuntimeError):
-    """No process is left that could go on."""
+class ClusterLost(ConnectionError):
+    """No process is left that could go on, or no room for the shards: what was proven before holds."""
 
 
 class Pool(Protocol):

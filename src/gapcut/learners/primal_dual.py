@@ -96,6 +96,7 @@ class PrimalDual(StepSettings, Learner):
                 else:
                     steps.advance(session, file)
                     steps.certify(session, planes)
+                steps.relaxation.breathe()
         if file is not None and steps.kept is not None and not session.target_met:
             with suppress(ClusterLost):  # then the file before stays
                 steps.write(session, file)

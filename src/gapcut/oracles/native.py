@@ -42,7 +42,9 @@ class NativeOracle(Oracle):
 
         def ask(w: FloatArray, graphs: Int32Array | None, time_left: float | None) -> OraclePlanes:
             left = None if warm else time_left  # what changes the shards must not depend on the clock
-            return evaluated(pool, ends, graphs, w, left, warm=warm)
+            found = evaluated(pool, ends, graphs, w, left, warm=warm)
+            pool.breathe()  # Ctrl-C waited for the shards, which are whole now
+            return found
 
         return ShardedOracle(self, ask)
 

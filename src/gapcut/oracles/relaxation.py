@@ -151,6 +151,10 @@ class Relaxation(ABC):
             (lambda question, order: tree_sum(pool.change("ask", question, order))) if here is None else None,
         )
 
+    def breathe(self) -> None:
+        """Lets Ctrl-C through that waited for the shards."""
+        self._pool.breathe()
+
     def advance(self, iterations: int, time_left: float | None = None) -> None:
         """So many iterations; raises OutOfTime between two."""
         if self._pool.here is not None:

@@ -20,6 +20,12 @@ class Shelf:
         self._folder: str | None = None
         self._held: dict[int, Arrays | _OnDisk] = dict(arrays or {})
 
+    def replace(self, arrays: Mapping[int, Arrays] | None) -> None:
+        """These and no others, where they are kept now."""
+        self._held = {}
+        for number, held in (arrays or {}).items():
+            self[number] = held
+
     def move_to(self, folder: str) -> None:
         """Files of this folder from now on."""
         self._folder = folder

@@ -49,7 +49,8 @@ class TableShard(StepShard):
     def load(self, state: dict[str, Any]) -> None:
         """What :meth:`save` gave, or iterates alone."""
         super().load(state)
-        self._points, self._messages = Shelf(state.get("points")), Shelf(state.get("messages"))
+        self._points.replace(state.get("points"))
+        self._messages.replace(state.get("messages"))
 
     def reach(self, number: int, live: Sequence[int], feasible: bool) -> bool:
         """Keeps the point reached, made feasible if so wished. False, and nothing kept, where it has no numbers."""
