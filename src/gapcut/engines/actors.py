@@ -172,7 +172,9 @@ class RayPool:
                 try:
                     answers = self._answers(reference)
                 except _ActorLost as error:
-                    again = self._replace(actor) & wanted  # those that had answered too: they are as before the call
+                    again = (
+                        self._replace(actor) & wanted
+                    )  # those that had answered too: they are as before the call
                     open_ |= again
                     lost_by.update(again)
                     if max(lost_by.values(), default=0) >= TRIES:
