@@ -81,13 +81,13 @@ GAPCUT_TEST(sweeps_over_triplets_raise_the_bound) {
                 CHECK(graph.add(i + 1, i, n - 1) == 0.0);
             }
             if (round % 4 == 3) graph.spread();
-            for (const bool forward : {true, false}) graph.half_sweep(forward, 0.0);
+            for (const bool forward : {true, false}) graph.half_sweep(forward, 0.0, {});
             const double after = graph.bound();
             CHECK(after >= before - 1e-9);
             CHECK(constant.value() + after <= least + 1e-12);
             before = after;
         }
-        for (const bool forward : {true, false}) graph.half_sweep(forward, 0.1);
+        for (const bool forward : {true, false}) graph.half_sweep(forward, 0.1, {});
         CHECK(constant.value() + graph.bound() <= least + 1e-12);
     }
 }

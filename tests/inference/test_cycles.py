@@ -9,6 +9,7 @@ import pytest
 
 from gapcut import _core
 from gapcut.inference import Energy, solve
+from own_time import OwnTime
 from tiny_energies import INF, KINDS, minimum, random_graph
 
 UNLIKE = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -131,3 +132,26 @@ def test_a_grid_of_noise_is_closed() -> None:
     energy = Energy(rng.random((1600, 5)), edges, 0.3 * (1 - np.eye(5)))
     assert solve(energy, "trws").status == "feasible"
     assert solve(energy, "cycles").status == "optimal"
+
+
+def two_hubs(n: int) -> Energy:
+    """Every two of n nodes make a cycle of four with the hubs: there are n^2 / 2."""
+    edges = np.array([(i, n + hub) for i in range(n) for hub in (0, 1)])
+    signs = np.random.default_rng(n).choice([-1.0, 1.0], (len(edges), 1, 1))
+    return Energy(np.zeros((n + 2, 2)), edges, signs * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+
+
+def many_labels(k: int) -> Energy:
+    """Five nodes, all joined; a table over three of them has k^3 entries."""
+    rng = np.random.default_rng(k)
+    edges = np.array([(i, j) for i in range(5) for j in range(i + 1, 5)])
+    return Energy(rng.random((5, k)), edges, rng.random((len(edges), k, k)))
+
+
+@pytest.mark.parametrize("make", [lambda: two_hubs(3000), lambda: many_labels(200), lambda: many_labels(400)])
+def test_limits_hold_where_cycles_or_labels_are_very_many(make) -> None:
+    """Before candidates were as few as there is room for, the first took ten times its limit, and 500 MB."""
+    energy, clock = make(), OwnTime()
+    found = solve(energy, "cycles", time_limit=1.0)
+    assert clock.seconds <= 1.5
+    assert found.bound <= found.energy == energy.energy(found.labels)

@@ -12,9 +12,14 @@ struct Path {
     std::int64_t first, second;
 };
 
+constexpr double kReadPerStopTest = 1 << 22;
+
+bool gains_more(const Candidate& a, const Candidate& b) { return a.gain > b.gain; }
+
 class Finder {
   public:
-    Finder(const Triplets& graph, double least) : graph_(graph), least_(least) {
+    Finder(const Triplets& graph, double least, std::int64_t most, const StopTest& stop)
+        : graph_(graph), least_(least), most_(most), stop_(stop) {
         for (std::int64_t e = 0; e < std::ssize(graph.edges()); ++e)
             minima_.push_back(*std::min_element(graph.table(e), graph.table(e) + graph.size(e)));
     }
@@ -25,6 +30,10 @@ class Finder {
     void look_from(std::int32_t i) {
         reach(i);
         for (std::size_t begin = 0, end = 0; begin < paths_.size(); begin = end) {
+            if (read > next_test_) {
+                if (stop_ && stop_()) return;
+                next_test_ = read + kReadPerStopTest;
+            }
             const std::int32_t j = paths_[begin].end;
             while (end < paths_.size() && paths_[end].end == j) ++end;
             const std::int64_t direct = graph_.find(i, j);
@@ -42,7 +51,8 @@ class Finder {
         for (const std::int64_t first : graph_.edges_of(i)) {
             const std::int32_t middle = other_end(first, i);
             for (const std::int64_t second : graph_.edges_of(middle))
-                if (const std::int32_t j = other_end(second, middle); j > i)
+                if (const std::int32_t j = other_end(second, middle);
+                    j > i && product(i, middle, j) <= graph_.kMostLabels)
                     paths_.push_back({j, middle, first, second});
         }
         read += static_cast<double>(paths_.size());
@@ -67,6 +77,18 @@ class Finder {
         Candidate candidate{i, j, {}, gain};
         for (const Path& path : paths) candidate.middles.push_back(path.middle);
         found.push_back(std::move(candidate));
+        n_triplets_ += std::ssize(paths);
+        if (n_triplets_ > 2 * most_) prune();
+    }
+
+    // Two hubs make a cycle of every two neighbours: only those are kept for which there is room.
+    void prune() {
+        std::stable_sort(found.begin(), found.end(), gains_more);
+        std::size_t kept = 0;
+        for (n_triplets_ = 0; kept < found.size() && n_triplets_ < most_; ++kept)
+            n_triplets_ += std::ssize(found[kept].middles);
+        found.erase(found.begin() + static_cast<std::ptrdiff_t>(kept), found.end());
+        least_ = found.back().gain;
     }
 
     // Adds the least that the path costs, for each label of its ends.
@@ -93,6 +115,10 @@ class Finder {
         return edge.low == end ? std::pair(columns, std::int64_t{1}) : std::pair(std::int64_t{1}, columns);
     }
 
+    double product(std::int32_t i, std::int32_t j, std::int32_t k) const {
+        return static_cast<double>(graph_.n_labels(i)) * graph_.n_labels(j) * graph_.n_labels(k);
+    }
+
     std::int32_t other_end(std::int64_t e, std::int32_t i) const {
         const Triplets::Edge& edge = graph_.edges()[static_cast<std::size_t>(e)];
         return edge.low == i ? edge.high : edge.low;
@@ -100,18 +126,22 @@ class Finder {
 
     const Triplets& graph_;
     double least_;
+    std::int64_t most_, n_triplets_ = 0;
+    const StopTest& stop_;
+    double next_test_ = 0.0;
     std::vector<double> minima_, sum_;
     std::vector<Path> paths_;
 };
 
 }  // namespace
 
-std::vector<Candidate> find_candidates(const Triplets& graph, double least, const StopTest& stop, double& read) {
-    Finder finder(graph, least);
-    for (std::int32_t i = 0; i < graph.n_nodes() && !(stop && stop()); ++i) finder.look_from(i);
+std::vector<Candidate> find_candidates(const Triplets& graph, double least, std::int64_t most, double most_read,
+                                       const StopTest& stop, double& read) {
+    Finder finder(graph, least, most, stop);
+    for (std::int32_t i = 0; i < graph.n_nodes() && read + finder.read < most_read && !(stop && stop()); ++i)
+        finder.look_from(i);
     read += finder.read;
-    std::stable_sort(finder.found.begin(), finder.found.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+    std::stable_sort(finder.found.begin(), finder.found.end(), gains_more);
     return std::move(finder.found);
 }
 

@@ -16,8 +16,10 @@ struct Candidate {
     double gain;  // by how much the bound rises at least
 };
 
-// Triangles and cycles of four nodes whose gain is above `least`, the largest gain first; of those found before
-// stop() turned true. `read` grows by the table entries read, about.
-std::vector<Candidate> find_candidates(const Triplets& graph, double least, const StopTest& stop, double& read);
+// Triangles and cycles of four nodes whose gain is above `least`, the largest gain first; of more than 2 `most`
+// triplets the first `most`, about. Of those found before stop() turned true or `read`, which grows by the table
+// entries read, about, reached `most_read`.
+std::vector<Candidate> find_candidates(const Triplets& graph, double least, std::int64_t most, double most_read,
+                                       const StopTest& stop, double& read);
 
 }  // namespace gapcut::infer

@@ -16,6 +16,8 @@ constexpr double kStopped = 0.01;              // or it ends, where it has gaine
 constexpr double kLeastGain = 1e-5;            // part of the gap: what triplets must promise, after the first round
 constexpr std::int64_t kFirstRound = 4;        // triplets that are added at once, times the number of edges; then once
 constexpr double kMostTableEntries = 1 << 24;  // of all triplets, three tables each
+constexpr int kLooksPerStopTest = 256;         // at candidates
+constexpr double kMostWorkLate = 1 << 26;      // entries of triplets that a bound may look at when the time is over
 // Soft sweeps: temperatures are parts of the mean range of the tables.
 constexpr double kFirstTemperature = 0.016, kLastPart = 1.0 / 30.0, kCooling = 0.25;
 constexpr int kSoftSweeps = 30;  // at each
@@ -46,7 +48,7 @@ class Tightening {
             softened_ = out_.bound;
             soften(kFirstTemperature * std::pow(kCooling, in_vain_));
         }
-        judge();
+        if (!out_.stopped || graph_.work() < kMostWorkLate) judge();
         reduced_.complete(out_.labels);
         out_.triplets = std::ssize(graph_.triplets());
         return std::move(out_);
@@ -73,7 +75,7 @@ class Tightening {
         for (const bool forward : {true, false}) {
             if (read_ >= settings_.most_entries) return false;
             if (stop_ && stop_()) return out_.stopped = true, false;
-            read_ += graph_.half_sweep(forward, temperature);
+            read_ += graph_.half_sweep(forward, temperature, stop_);
         }
         return true;
     }
@@ -98,9 +100,11 @@ class Tightening {
         const std::int64_t begin = std::ssize(graph_.triplets());
         const double least = begin == 0 ? -kInfinity : kLeastGain * gap();
         const std::int64_t most = begin + std::max(begin == 0 ? kFirstRound * n_edges_ : n_edges_, std::int64_t{100});
-        const auto found = find_candidates(graph_, least, stop_, read_);
+        const auto found = find_candidates(graph_, least, most - begin, settings_.most_entries, stop_, read_);
+        int looked = 0;
         for (const Candidate& c : found) {
             if (std::ssize(graph_.triplets()) >= most || entries_ >= kMostTableEntries) break;
+            if (++looked % kLooksPerStopTest == 0 && stop_ && stop_()) break;  // find() walks along the edges of a hub
             // The other diagonal of a cycle says no more.
             if (graph_.find(c.i, c.j) < 0 && c.middles.size() == 2 && graph_.find(c.middles[0], c.middles[1]) >= 0)
                 continue;

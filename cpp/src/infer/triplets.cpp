@@ -6,7 +6,8 @@
 namespace gapcut::infer {
 namespace {
 
-constexpr double kNegligible = 30.0;  // exp(-30) of the largest part of a sum
+constexpr double kNegligible = 30.0;          // exp(-30) of the largest part of a sum
+constexpr double kWorkPerStopTest = 1 << 20;  // entries of triplets
 
 }  // namespace
 
@@ -61,6 +62,7 @@ double Triplets::add(std::int32_t i, std::int32_t j, std::int32_t k) {
     if (i > j) std::swap(i, j);
     if (j > k) std::swap(j, k);
     if (i > j) std::swap(i, j);
+    if (static_cast<double>(labels_[i]) * labels_[j] * labels_[k] > kMostLabels) return 0.0;
     Triplet t{{find_or_add(i, j), find_or_add(i, k), find_or_add(j, k)}, {}};
     for (const std::int64_t other : triplets_of_[t.edge[0]])
         if (triplets_[other].edge == t.edge) return 0.0;
@@ -75,14 +77,16 @@ double Triplets::add(std::int32_t i, std::int32_t j, std::int32_t k) {
     return entries;
 }
 
-double Triplets::half_sweep(bool forward, double temperature) {
+double Triplets::half_sweep(bool forward, double temperature, const StopTest& stop) {
     read_ = 0.0;
     temperature_ = temperature;
     for (std::int32_t step = 0; step < n_nodes(); ++step) {
         const std::int32_t i = forward ? step : n_nodes() - 1 - step;
         node_step(i, forward);
-        for (const std::int64_t e : edges_of_[i])
-            if ((forward ? edges_[e].low : edges_[e].high) == i && !triplets_of_[e].empty()) edge_step(e, forward);
+        for (const std::int64_t e : edges_of_[i]) {
+            if ((forward ? edges_[e].low : edges_[e].high) != i || triplets_of_[e].empty()) continue;
+            if (!edge_step(e, forward, stop)) return read_;
+        }
     }
     return read_;
 }
@@ -150,7 +154,7 @@ void Triplets::node_step(std::int32_t i, bool forward) {
 }
 
 // The same for an edge and its triplets. It keeps a part for its nodes.
-void Triplets::edge_step(std::int64_t e, bool forward) {
+bool Triplets::edge_step(std::int64_t e, bool forward, const StopTest& stop) {
     const auto n = static_cast<std::size_t>(size(e));
     const auto& mine = triplets_of_[e];
     double* own = now_.data() + edges_[e].at;
@@ -167,6 +171,9 @@ void Triplets::edge_step(std::int64_t e, bool forward) {
         marginal(triplets_[mine[c]], which, m);
         ahead += forward ? which < 2 : which > 0, back += forward ? which > 0 : which < 2;
         for (std::size_t x = 0; x < n; ++x) own[x] += m[x];
+        if (untested_ < kWorkPerStopTest) continue;
+        untested_ = 0.0;
+        if (stop && stop()) return false;  // bound() makes the edge's own anew
     }
     const double lowest = *std::min_element(own, own + n), weight = share(ahead, back, std::ssize(mine), true);
     belief_.assign(own, own + n);
@@ -183,12 +190,14 @@ void Triplets::edge_step(std::int64_t e, bool forward) {
         }
     }
     read_ += 3.0 * static_cast<double>(n * mine.size());
+    return true;
 }
 
 // The least of the triplet's entries for each entry of one of its edges.
-void Triplets::marginal(const Triplet& t, int which, double* out) const {
+void Triplets::marginal(const Triplet& t, int which, double* out) {
     const Edge &ij = edges_[t.edge[0]], &jk = edges_[t.edge[2]];
     const std::int64_t ni = labels_[ij.low], nj = labels_[ij.high], nk = labels_[jk.high];
+    untested_ += static_cast<double>(ni * nj * nk);
     const double *a = parts_.data() + t.part[0], *b = parts_.data() + t.part[1], *c = parts_.data() + t.part[2];
     // out[p, q] = own[p, q] + min over r of first[p, r] + second[q, r]
     const auto all = [&](std::int64_t np, std::int64_t nq, std::int64_t nr, const double* own, const double* first,
@@ -204,6 +213,12 @@ void Triplets::marginal(const Triplet& t, int which, double* out) const {
         all(ni, nk, nj, b, a, nj, 1, c, 1, nk);
     else
         all(nj, nk, ni, c, a, 1, nj, b, 1, nk);
+}
+
+double Triplets::work() const {
+    double sum = 0.0;
+    for (const Triplet& t : triplets_) sum += static_cast<double>(size(t.edge[0])) * labels_[edges_[t.edge[2]].high];
+    return sum;
 }
 
 double Triplets::mean_range() const {

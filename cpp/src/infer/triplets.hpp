@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gapcut/infer/reduce.hpp"
+#include "gapcut/parallel.hpp"
 
 namespace gapcut::infer {
 
@@ -25,6 +26,9 @@ class Triplets {
         std::array<std::int64_t, 3> edge, part;
     };
 
+    // Of three nodes, the product of their numbers of labels; with more a sweep could not be stopped in time.
+    static constexpr double kMostLabels = 1 << 24;
+
     // The nodes of the core in this order.
     Triplets(const Reduction& reduced, const std::vector<std::int32_t>& order);
 
@@ -40,14 +44,16 @@ class Triplets {
     std::int64_t find_or_add(std::int32_t i, std::int32_t j);
     std::int64_t find(std::int32_t i, std::int32_t j) const;  // -1: none
 
-    // A triplet of three different nodes, unless it is there; the entries of its tables.
+    // A triplet of three different nodes, unless it is there or has too many labels; the entries of its tables.
     double add(std::int32_t i, std::int32_t j, std::int32_t k);
 
-    // One half-sweep over all nodes and edges; table entries read, about. With a temperature minima are soft: such
-    // sweeps do not get stuck where sharp ones do, but the bound of their messages may fall.
-    double half_sweep(bool forward, double temperature);
+    // One half-sweep over all nodes and edges, or up to where stop() turned true, which is asked now and then; table
+    // entries read, about. With a temperature minima are soft: such sweeps do not get stuck where sharp ones do, but
+    // the bound of their messages may fall.
+    double half_sweep(bool forward, double temperature, const StopTest& stop);
 
     double mean_range() const;  // of the given tables of edges
+    double work() const;        // entries of all triplets, which a bound looks at
 
     // Gives what the nodes hold to their edges, in equal parts. The bound does not fall.
     void spread();
@@ -61,11 +67,11 @@ class Triplets {
   private:
     std::int64_t insert(std::int32_t i, std::int32_t j, bool chord);
     void node_step(std::int32_t i, bool forward);
-    void edge_step(std::int64_t e, bool forward);
+    bool edge_step(std::int64_t e, bool forward, const StopTest& stop);  // false: stopped, nothing has moved
     template <class F>
     double least(std::int64_t n, F&& term) const;
     double share(std::int64_t ahead, std::int64_t back, std::int64_t n, bool keep) const;
-    void marginal(const Triplet& t, int which, double* out) const;
+    void marginal(const Triplet& t, int which, double* out);
 
     std::vector<std::int32_t> labels_;
     std::vector<std::int64_t> unary_at_;
@@ -77,6 +83,7 @@ class Triplets {
     std::vector<double> parts_;  // what edges have given to their triplets
     std::vector<double> gathered_, belief_;
     double read_ = 0.0, temperature_ = 0.0;
+    double untested_ = 0.0;  // entries of triplets since stop() was asked
 };
 
 }  // namespace gapcut::infer

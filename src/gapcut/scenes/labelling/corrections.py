@@ -101,7 +101,7 @@ def read_corrections(paths: Sequence[str | PathLike[str]]) -> list[Corrections]:
 def _read(path: Path) -> list[Corrections]:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict) or said.get("gapcut") != KIND:
         raise CloudFileError(path, "is no file of corrections: save one from the page of a labelled scan")

@@ -80,7 +80,11 @@ class Scratch:
         return isinstance(said, dict) and said.keys() >= _KEYS
 
     def remove(self) -> None:
-        """With all that is in it."""
+        """With all that is in it; the state last, by which a later run knows what a kill left."""
+        if self._is_ours():
+            for path in self.root.iterdir():
+                if path.name != _STATE and path.is_file():
+                    path.unlink(missing_ok=True)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def place(self, step: str, tile: Tile | None = None) -> Path:
