@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -51,3 +53,11 @@ def test_the_first_snippet_needs_no_file(project):
     snippet = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
     assert not re.search(r"(?<!snakes)\.npz|(?<!svm)\.load\(", snippet[1])
     compile(snippet[1], "README.md", "exec")
+
+
+def test_a_script_ends_without_a_word(tmp_path):
+    """Objects of the core that live until the interpreter ends would be told as leaks."""
+    script = tmp_path / "script.py"
+    script.write_text("from gapcut import Machine, StructuredSVM\nfrom gapcut.inference import solve\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""

@@ -74,6 +74,9 @@ class StepSettings:
         return settings
 
 
+del _NATIVE  # what lives until the interpreter ends is told as a leak
+
+
 @dataclass(frozen=True)
 class Kept:
     """What a checkpoint holds beside the iterates: the state after the last whole pass, which does not change;

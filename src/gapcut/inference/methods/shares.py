@@ -13,6 +13,11 @@ LISTING_SECONDS = 2e-7
 """Of a node or an edge, roughly, where a grid gets its list of edges."""
 
 
+REDUCING_SECONDS, RESTORING_SECONDS = 1.2e-6, 4e-7
+"""Of a node or an edge, roughly, where a large energy is reduced, and where labelings of its parts become one of the
+whole."""
+
+
 def share_of(clock: Deadline, share: float) -> float | None:
     """That part of the seconds left."""
     return None if clock.left is None else share * clock.left
@@ -32,3 +37,15 @@ def can_be_listed(energy: Energy, clock: Deadline) -> bool:
     if energy.pixels is None or clock.left is None:
         return True
     return clock.left > LISTING_SECONDS * (energy.n_nodes + energy.n_edges)
+
+
+def can_be_reduced(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
+    """Whether, in this share of the time left, it can be reduced and something of what is left be solved."""
+    return clock.left is None or share * clock.left > REDUCING_SECONDS * (energy.n_nodes + energy.n_edges)
+
+
+def before_restoring(energy: Energy, clock: Deadline) -> Deadline:
+    """The end of work on the parts, so that there is time to put them together."""
+    if clock.left is None:
+        return clock
+    return Deadline(max(0.0, clock.left - RESTORING_SECONDS * (energy.n_nodes + energy.n_edges)))
