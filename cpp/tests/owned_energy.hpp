@@ -1,6 +1,7 @@
-// An energy that owns its arrays, made node by node and edge by edge.
+// An energy that owns its arrays, made node by node and edge by edge; energies, and the least of all, term by term.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,5 +30,22 @@ struct Owned {
         for (std::int32_t i = 0; i < labels[u] * labels[v]; ++i) tables.push_back(value());
     }
 };
+
+inline double energy_of(const EnergyView& e, const std::vector<std::int32_t>& labels) {
+    double sum = 0.0;
+    for (const double t : terms(e, labels)) sum += t;
+    return sum;
+}
+
+inline double minimum(const EnergyView& e) {
+    std::vector<std::int32_t> y(e.labels.size(), 0);
+    double best = kInfinity;
+    for (;;) {
+        best = std::min(best, energy_of(e, y));
+        std::size_t u = 0;
+        while (u < y.size() && ++y[u] == e.labels[u]) y[u++] = 0;
+        if (u == y.size()) return best;
+    }
+}
 
 }  // namespace gapcut::infer

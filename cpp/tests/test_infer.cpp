@@ -30,23 +30,6 @@ Owned random_energy(Random& random, int most_edges) {
     return e;
 }
 
-double energy_of(const EnergyView& e, const std::vector<std::int32_t>& labels) {
-    double sum = 0.0;
-    for (double t : terms(e, labels)) sum += t;
-    return sum;
-}
-
-double minimum(const EnergyView& e) {
-    std::vector<std::int32_t> y(e.labels.size(), 0);
-    double best = kInfinity;
-    for (;;) {
-        best = std::min(best, energy_of(e, y));
-        std::size_t u = 0;
-        while (u < y.size() && ++y[u] == e.labels[u]) y[u++] = 0;
-        if (u == y.size()) return best;
-    }
-}
-
 }  // namespace
 
 GAPCUT_TEST(lower_sum_is_below_and_tight) {

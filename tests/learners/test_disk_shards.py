@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from forced_shards import force_shards, same_bits, snake_problem
+from forced_shards import same_bits, snake_problem
 from gapcut import GraphFolder, StructuredSVM
 from gapcut.engines.disk import DiskPool
 from gapcut.engines.shards import open_shards
@@ -19,12 +19,8 @@ from sample_graphs import sample_graphs
 from tiny import TinyGraph
 
 LIMITS = Limits(gap=1e-3)
+pytestmark = pytest.mark.usefixtures("forced")
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
-
-
-@pytest.fixture(autouse=True)
-def forced(monkeypatch):
-    force_shards(monkeypatch)
 
 
 @pytest.fixture

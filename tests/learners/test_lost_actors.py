@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from forced_shards import force_shards
 from gapcut import StructuredSVM
 from gapcut.engines import actors as engine
 from local_ray import Actor, LocalRay
@@ -18,8 +17,7 @@ from sample_graphs import sample_graphs
 
 
 @pytest.fixture
-def ray(monkeypatch):
-    force_shards(monkeypatch)
+def ray(monkeypatch, forced):
     found = LocalRay(cpus=2)
 
     class Cluster:

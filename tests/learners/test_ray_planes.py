@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forced_shards import force_shards, same_bits, snake_problem
+from forced_shards import same_bits, snake_problem
 from gapcut import StructuredSVM
-from gapcut.engines.shards import open_shards
 from gapcut.learners import Block, Limits, PrimalDual
 from gapcut.learners.base import Session
 from gapcut.learners.turns import PlaneTurns
@@ -15,21 +14,9 @@ from gapcut.oracles import CutOracle, TrwsOracle
 from gapcut.oracles.lp import LpOracle
 from sample_cliques import xor_graphs
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("forced")]
 
 LIMITS = Limits(gap=0.02, max_passes=40)
-
-
-@pytest.fixture(autouse=True)
-def forced(monkeypatch):
-    force_shards(monkeypatch)
-
-
-@pytest.fixture
-def engine(cluster):
-    found = open_shards("ray", cluster.address)
-    yield found
-    found.close()
 
 
 @pytest.mark.parametrize("make", [CutOracle, TrwsOracle], ids=["cut", "trws"])

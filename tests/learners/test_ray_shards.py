@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from forced_shards import force_shards, same_bits, snake_problem
+from forced_shards import same_bits, snake_problem
 from gapcut import StructuredSVM
 from gapcut.engines.shards import ClusterLost, open_shards
 from gapcut.learners import Limits, PrimalDual
@@ -17,23 +17,11 @@ from gapcut.oracles.lp import LpOracle
 from ray_nodes import NODE, started, two_nodes
 from sample_graphs import sample_graphs
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("forced")]
 
 LIMITS = Limits(gap=1e-3)
 
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
-
-
-@pytest.fixture(autouse=True)
-def forced(monkeypatch):
-    force_shards(monkeypatch)
-
-
-@pytest.fixture
-def engine(cluster):
-    found = open_shards("ray", cluster.address)
-    yield found
-    found.close()
 
 
 def alone(problem, make, **settings):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brute_oracle import all_planes, enumerated_optimum
-from forced_shards import force_shards, same_bits, snake_problem
+from forced_shards import same_bits, snake_problem
 from gapcut import _core
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.checkpoint import Checkpoint
@@ -24,12 +24,8 @@ from one_hot import tiny_one_hot
 from sample_cliques import xor_graphs
 from tiny import tiny_problem
 
+pytestmark = pytest.mark.usefixtures("forced")
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
-
-
-@pytest.fixture(autouse=True)
-def forced(monkeypatch):
-    force_shards(monkeypatch)
 
 
 @pytest.mark.parametrize("C", [1e-6, 0.1, 1.0, 10.0, 1e3])

@@ -13,6 +13,8 @@ struct Path {
 };
 
 constexpr double kReadPerStopTest = 1 << 22;
+// Of three nodes, the product of their numbers of labels: with more a sweep could not be stopped in time.
+constexpr double kMostLabels = 1 << 24;
 
 bool gains_more(const Candidate& a, const Candidate& b) { return a.gain > b.gain; }
 
@@ -51,8 +53,7 @@ class Finder {
         for (const std::int64_t first : graph_.edges_of(i)) {
             const std::int32_t middle = other_end(first, i);
             for (const std::int64_t second : graph_.edges_of(middle))
-                if (const std::int32_t j = other_end(second, middle);
-                    j > i && product(i, middle, j) <= graph_.kMostLabels)
+                if (const std::int32_t j = other_end(second, middle); j > i && product(i, middle, j) <= kMostLabels)
                     paths_.push_back({j, middle, first, second});
         }
         read += static_cast<double>(paths_.size());

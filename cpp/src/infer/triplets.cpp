@@ -62,7 +62,6 @@ double Triplets::add(std::int32_t i, std::int32_t j, std::int32_t k) {
     if (i > j) std::swap(i, j);
     if (j > k) std::swap(j, k);
     if (i > j) std::swap(i, j);
-    if (static_cast<double>(labels_[i]) * labels_[j] * labels_[k] > kMostLabels) return 0.0;
     Triplet t{{find_or_add(i, j), find_or_add(i, k), find_or_add(j, k)}, {}};
     for (const std::int64_t other : triplets_of_[t.edge[0]])
         if (triplets_[other].edge == t.edge) return 0.0;

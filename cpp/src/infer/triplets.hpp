@@ -26,9 +26,6 @@ class Triplets {
         std::array<std::int64_t, 3> edge, part;
     };
 
-    // Of three nodes, the product of their numbers of labels; with more a sweep could not be stopped in time.
-    static constexpr double kMostLabels = 1 << 24;
-
     // The nodes of the core in this order.
     Triplets(const Reduction& reduced, const std::vector<std::int32_t>& order);
 
@@ -44,7 +41,7 @@ class Triplets {
     std::int64_t find_or_add(std::int32_t i, std::int32_t j);
     std::int64_t find(std::int32_t i, std::int32_t j) const;  // -1: none
 
-    // A triplet of three different nodes, unless it is there or has too many labels; the entries of its tables.
+    // A triplet of three different nodes, unless it is there; the entries of its tables.
     double add(std::int32_t i, std::int32_t j, std::int32_t k);
 
     // One half-sweep over all nodes and edges, or up to where stop() turned true, which is asked now and then; table

@@ -100,8 +100,7 @@ class RayPool:
     def change(self, name: str, *arguments: Any) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
         with self._changing((name, arguments)):
-            answers = self._everywhere(name, lambda _: arguments, self._shared(arguments))
-        return self._in_order(answers)
+            return self.call(name, *arguments)
 
     def change_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""

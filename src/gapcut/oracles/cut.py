@@ -20,7 +20,16 @@ from gapcut.oracles.base import (
     mean_bound,
 )
 from gapcut.oracles.native import NativeOracle
-from gapcut.oracles.relaxation import Point, Relaxation, RelaxedLabels, SlackProof, Stored, spread, tree_sum
+from gapcut.oracles.relaxation import (
+    Point,
+    Relaxation,
+    RelaxedLabels,
+    SlackProof,
+    Stored,
+    mean_total,
+    spread,
+    tree_sum,
+)
 from gapcut.oracles.sharded import ShardedOracle
 from gapcut.oracles.step_shard import CutShard, cut_oracle
 from gapcut.oracles.whole import WHOLE, whole_labels
@@ -103,9 +112,7 @@ class CutRelaxation(Relaxation):
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> OracleTotal:
         """The cut; its value does not depend on the multipliers."""
-        n = self._core.n_graphs
-        found = tree_sum(self._pool.call("total", contiguous(w), time_left))
-        return OracleTotal(found[:-2] / n, float(found[-2]) / n, mean_bound(float(found[-1]), n))
+        return mean_total(self._pool.call("total", contiguous(w), time_left), self._core.n_graphs)
 
     def plane(self, point: Point, time_left: float | None = None) -> tuple[FloatArray, float]:
         """The average over the threshold labelings."""

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from gapcut import _core
 from gapcut.engines.shards import ShardEngine
 from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound, contiguous, mean_bound
-from gapcut.oracles.relaxation import Point, Relaxation, RelaxedLabels, SlackProof, Stored, spread, tree_sum
+from gapcut.oracles.relaxation import (
+    Point,
+    Relaxation,
+    RelaxedLabels,
+    SlackProof,
+    Stored,
+    mean_total,
+    spread,
+    tree_sum,
+)
 from gapcut.oracles.sharded import ShardedOracle
 from gapcut.oracles.table_shard import SWEEPS, TableShard
 from gapcut.oracles.whole import WHOLE, given_entries, whole_messages, whole_simplex, whole_tables
@@ -124,9 +133,8 @@ class LpRelaxation(Relaxation):
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> OracleTotal:
         """The same after sweeps of TRW-S, and the plane of its labelings; of MPLP on graphs with parallel edges."""
-        found = tree_sum(self._pool.call("total", contiguous(w), _number(messages), time_left))
-        n = self._core.n_graphs
-        return OracleTotal(found[:-2] / n, float(found[-2]) / n, mean_bound(float(found[-1]), n))
+        found = self._pool.call("total", contiguous(w), _number(messages), time_left)
+        return mean_total(found, self._core.n_graphs)
 
     def labelings(
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gapcut import _core
 from gapcut.engines import Deadline
 from gapcut.engines.shards import MakeShard, Pool, ShardEngine, ThreadShards
-from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound
+from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound, mean_bound
 from gapcut.oracles.sharded import evaluated
 from gapcut.problem import LearningProblem, shard_ends
 from gapcut.typing import AnyArray, FloatArray, Int32Array
@@ -48,6 +48,14 @@ def spread(
 def tree_sum(answers: Sequence[FloatArray]) -> FloatArray:
     """The sum of what shards answered, in an order that depends on their number alone."""
     return _core.tree_sum(np.stack(answers))
+
+
+def mean_total(answers: Sequence[FloatArray], n_graphs: int) -> OracleTotal:
+    """Means over all graphs of what shards answered: sums of planes, then of losses, then of bounds."""
+    found = tree_sum(answers)
+    return OracleTotal(
+        found[:-2] / n_graphs, float(found[-2]) / n_graphs, mean_bound(float(found[-1]), n_graphs)
+    )
 
 
 def _joined(parts: Sequence[AnyArray]) -> AnyArray:

@@ -12,13 +12,7 @@ import numpy as np
 from gapcut.engines import Deadline
 from gapcut.inference.energy import Energy
 from gapcut.inference.methods.icm import improve
-from gapcut.inference.methods.shares import (
-    before_restoring,
-    can_be_listed,
-    can_be_reduced,
-    enough_time,
-    share_of,
-)
+from gapcut.inference.methods.shares import before_restoring, can_be_reduced, enough_time, share_of
 from gapcut.inference.methods.trws import trws
 from gapcut.inference.reduction import reduce_energy
 from gapcut.inference.solution import Found, closed
@@ -58,9 +52,7 @@ Heavy: TypeAlias = Callable[[Energy, Known, Deadline], tuple[Known, bool]]
 
 def solve_parts(energy: Energy, clock: Deadline, heavy: Heavy, reduce: bool = True) -> Found:
     """Message passing on the whole; if the gap stays open, :func:`refine`."""
-    rest = 1 - FIRST_SHARE
-    more = enough_time(energy, clock, rest) and can_be_reduced(energy, clock, rest)
-    share = FIRST_SHARE if more else 1.0
+    share = FIRST_SHARE if can_be_reduced(energy, clock, 1 - FIRST_SHARE) else 1.0
     known, _ = first_known(energy, Deadline(share_of(clock, share)))
     if is_closed(energy, known):
         return Found(known.labels, known.bound)
@@ -70,7 +62,7 @@ def solve_parts(energy: Energy, clock: Deadline, heavy: Heavy, reduce: bool = Tr
 def refine(energy: Energy, known: Known, clock: Deadline, heavy: Heavy, reduce: bool = True) -> Found:
     """Reduce, get a labeling and bound of every part, then ``heavy`` on those still open, small ones first. Never
     worse than what is known."""
-    if not (enough_time(energy, clock) and can_be_listed(energy, clock) and can_be_reduced(energy, clock)):
+    if not can_be_reduced(energy, clock):
         return Found(known.labels, known.bound, True)
     clock = before_restoring(energy, clock)
     reduced = reduce_energy(energy, Deadline(share_of(clock, FIRST_SHARE)), dead_ends=reduce)

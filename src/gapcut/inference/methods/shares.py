@@ -41,6 +41,8 @@ def can_be_listed(energy: Energy, clock: Deadline) -> bool:
 
 def can_be_reduced(energy: Energy, clock: Deadline, share: float = 1.0) -> bool:
     """Whether, in this share of the time left, it can be reduced and something of what is left be solved."""
+    if not enough_time(energy, clock, share):
+        return False
     return clock.left is None or share * clock.left > REDUCING_SECONDS * (energy.n_nodes + energy.n_edges)
 
 

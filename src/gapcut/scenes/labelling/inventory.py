@@ -46,7 +46,8 @@ class Segment:
         """From its ``size`` points, or from some with their hull, (n, 3)."""
         ends = (*xyz.min(axis=0).tolist(), *xyz.max(axis=0).tolist())
         said = (number, label, name, confidence, size)
-        return cls((*said, *ends, _hull_volume(xyz)), hull_corners(xyz))
+        hull = _Hull.of(xyz)
+        return cls((*said, *ends, hull.volume), hull.corners(xyz))
 
     def __getitem__(self, column: str) -> Any:
         return self.values[COLUMNS.index(column)]
@@ -141,17 +142,40 @@ def _extended(name: str, value: Any) -> tuple[tuple[int, Any], tuple[int, Any]]:
     return (1000, name), (code, value[:255] if isinstance(value, str) else value)
 
 
+_FEW = 8
+
+
 def hull_corners(xyz: FloatArray) -> FloatArray:
     """Points among (n, 3) with the same convex hull, in space and seen from above."""
-    if len(xyz) <= 8:
-        return xyz
-    local = xyz - xyz.mean(axis=0)
-    solid = _vertices(local)
-    views = [_vertices(local[:, [0, 1]])]
-    if not len(solid):  # all in a plane or on a line: the corners are those of two of these
-        views += [_vertices(local[:, [0, 2]]), _vertices(local[:, [1, 2]])]
-        views += [local.argmin(axis=0), local.argmax(axis=0)]
-    return np.asarray(xyz[np.unique(np.concatenate([solid, *views]))])
+    return _Hull.of(xyz).corners(xyz) if len(xyz) > _FEW else xyz
+
+
+@dataclass(frozen=True)
+class _Hull:
+    """Of points in space: 0 and no vertices where they are flat."""
+
+    volume: float
+    vertices: IntArray
+
+    @classmethod
+    def of(cls, xyz: FloatArray) -> _Hull:
+        try:
+            found = ConvexHull(xyz - xyz.mean(axis=0)) if len(xyz) > 3 else None
+        except QhullError:
+            found = None
+        none = np.empty(0, dtype=np.int64)
+        return cls(0.0, none) if found is None else cls(float(found.volume), found.vertices.astype(np.int64))
+
+    def corners(self, xyz: FloatArray) -> FloatArray:
+        """See :func:`hull_corners`."""
+        if len(xyz) <= _FEW:
+            return xyz
+        local = xyz - xyz.mean(axis=0)
+        views = [_vertices(local[:, [0, 1]])]
+        if not len(self.vertices):  # all in a plane or on a line: the corners are those of two of these
+            views += [_vertices(local[:, [0, 2]]), _vertices(local[:, [1, 2]])]
+            views += [local.argmin(axis=0), local.argmax(axis=0)]
+        return np.asarray(xyz[np.unique(np.concatenate([self.vertices, *views]))])
 
 
 def _vertices(points: FloatArray) -> IntArray:
@@ -185,11 +209,3 @@ def _polygon(corners: FloatArray) -> bytes:
     """Well-known binary of a polygon without holes."""
     ring = np.ascontiguousarray(np.concatenate([corners, corners[:1]]), dtype="<f8")
     return struct.pack("<BIII", 1, 3, 1, len(ring)) + ring.tobytes()
-
-
-def _hull_volume(xyz: FloatArray) -> float:
-    local = xyz - xyz.mean(axis=0)
-    try:
-        return float(ConvexHull(local).volume) if len(local) > 3 else 0.0
-    except QhullError:  # flat
-        return 0.0
