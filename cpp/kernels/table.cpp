@@ -20,6 +20,7 @@ const Kernels kKernels{
     .clamp = clamp,
     .move_and_clamp = move_and_clamp,
     .box_slope = box_slope,
+    .ranks = ranks,
     .arc_step = arc_step,
     .label_step = label_step,
     .sum_columns = sum_columns,

@@ -18,6 +18,7 @@ void move_and_clamp(std::int64_t n, const double* lower, const double* upper, do
                     double* w);
 void box_slope(std::int64_t n, const double* lower, const double* upper, const double* x, const double* y, double s,
                double* value, double* curvature);
+void ranks(std::int64_t n, const double* x, double* rank);
 float arc_step(std::int64_t n, ArcSteps steps, const float* gain, const float* z_tail, const float* z_head, float* m,
                float* d1, float* d2, float* to_tail, float* to_head);
 float label_step(std::int64_t n, float rho, const float* sigma, const float* score, float* z, float* z_step);

@@ -136,4 +136,19 @@ void box_slope(std::int64_t n, const double* lower, const double* upper, const d
     *curvature = sum_of(curvatures) + curvature1.v;
 }
 
+void ranks(std::int64_t n, const double* x, double* rank) {
+    const Doubles zero = Doubles::fill(0.0), one = Doubles::fill(1.0);
+    for (std::int64_t i = 0; i < n; i += 2 * Doubles::size) {
+        const Doubles a = Doubles::load(x + i), b = Doubles::load(x + i + Doubles::size);
+        Doubles below_a = zero, below_b = zero;
+        for (std::int64_t j = 0; j < n; ++j) {
+            const Doubles other = Doubles::fill(x[j]);
+            below_a = below_a + select_less(other, a, one, zero);
+            below_b = below_b + select_less(other, b, one, zero);
+        }
+        below_a.store(rank + i);
+        below_b.store(rank + i + Doubles::size);
+    }
+}
+
 }  // namespace gapcut::GAPCUT_TARGET

@@ -56,6 +56,20 @@ GAPCUT_TEST(vectors_of_doubles) {
     });
 }
 
+GAPCUT_TEST(ranks_of_doubles) {
+    on_every_target([](std::mt19937& random) {
+        for (const auto n : kLengths) {
+            auto x = numbers<double>(random, n + kernels().tile);
+            if (n > 3) x[1] = x[3];  // equal ones have one rank
+            std::vector<double> rank(x.size());
+            kernels().ranks(n, x.data(), rank.data());
+            for (std::int64_t i = 0; i < n; ++i)
+                CHECK(rank[i] == static_cast<double>(std::count_if(x.begin(), x.begin() + n,
+                                                                   [&](double other) { return other < x[i]; })));
+        }
+    });
+}
+
 GAPCUT_TEST(vectors_in_a_box) {
     on_every_target([](std::mt19937& random) {
         for (const auto n : kLengths) {

@@ -66,6 +66,9 @@ struct Kernels {
     void (*box_slope)(std::int64_t n, const double* lower, const double* upper, const double* x, const double* y,
                       double s, double* value, double* curvature);
 
+    // rank[i] = how many of n values are less than x[i]. There is room up to a multiple of `tile`, where anything is.
+    void (*ranks)(std::int64_t n, const double* x, double* rank);
+
     // --- the primal-dual iteration, float32: nothing certified depends on their last bits
     // Step 5 on n arcs of one label pair. `gain` is B; z_tail and z_head the old labels at both ends; m, d1, d2 the
     // state, updated. Adds 2 t1 - d1 to to_tail and 2 t2 - d2 to to_head, and returns the squared change of the state

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
+#include "gapcut/kernels.hpp"
 #include "gapcut/scene/morton.hpp"
 
 namespace gapcut::scene {
@@ -15,7 +17,7 @@ namespace {
 constexpr int kFinest = 5;                // a crowded cube is divided so often
 constexpr int kLevels = 3;                // sizes of cubes that are tried before going down
 constexpr std::size_t kCandidates = 512;  // candidates; more are found by going down
-constexpr std::size_t kCounted = 48;      // so many are sorted by counting
+constexpr std::size_t kCounted = 48;      // so many are sorted by counting, a multiple of every `tile`
 constexpr double kFarther = 1.3;          // times the squared distance that the search before found
 constexpr std::int64_t kScanned = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -245,19 +247,14 @@ void NearSearch::sort_within(const Block& block, std::size_t n) {
         const std::int32_t place = block.place[static_cast<std::size_t>(within_[w])];
         return Near{near_[w], grid_->point_of_[place], place};
     };
-    std::size_t sum = 0;
     if (n <= kCounted) {
-        for (std::size_t w = 0; w < n; ++w) {
-            std::int64_t nearer = 0;
-            for (std::size_t v = 0; v < n; ++v) nearer += near_[v] < near_[w];
-            rank_[w] = static_cast<std::size_t>(nearer);
-            sum += rank_[w];
+        kernels().ranks(static_cast<std::int64_t>(n), near_.data(), rank_.data());
+        const double sum = std::accumulate(rank_.begin(), rank_.begin() + static_cast<std::ptrdiff_t>(n), 0.0);
+        if (2.0 * sum == static_cast<double>(n * (n - 1))) {
+            for (std::size_t w = 0; w < n; ++w)
+                if (const auto rank = static_cast<std::size_t>(rank_[w]); rank < k_) best_[rank] = near_of(w);
+            return;
         }
-    }
-    if (n <= kCounted && 2 * sum == n * (n - 1)) {
-        for (std::size_t w = 0; w < n; ++w)
-            if (rank_[w] < k_) best_[rank_[w]] = near_of(w);
-        return;
     }
     for (std::size_t w = 0; w < n; ++w)
         if (near_[w] <= most_) offer(near_of(w));

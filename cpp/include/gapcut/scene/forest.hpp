@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -37,20 +38,56 @@ class Forest {
     void means(std::span<const float> rows, int threads, std::span<float> out, const StopTest& stop = {}) const;
 
   private:
-    struct Node {         // a quarter of a cache line
-        float threshold;  // of a leaf: the bits of its row of values, a whole number
-        std::int32_t feature;
-        std::array<std::int32_t, 2> child;  // of a leaf: itself, so that a row may go on
+    // Children stand side by side: a row goes on to `child`, or to the node behind it where its value is over the
+    // threshold. A leaf is its own child, and its threshold is NaN, which nothing is over: rows that have arrived may
+    // go on. What a leaf says is row `said` of the tree's values.
+    struct Narrow {           // eight fill a cache line
+        float threshold;      // of a leaf: `said`, in the bits that a NaN leaves free
+        std::uint32_t where;  // child << 8 | feature
+        static Narrow leaf(std::uint32_t self, std::uint32_t said) {
+            return {std::bit_cast<float>(0x7FC00000 | said), self << 8};
+        }
+        static Narrow fork(float threshold, std::uint32_t feature, std::uint32_t child) {
+            return {threshold, child << 8 | feature};
+        }
+        std::uint32_t feature() const { return where & 0xFF; }
+        std::uint32_t child() const { return where >> 8; }
+        std::uint32_t said() const { return std::bit_cast<std::uint32_t>(threshold) & kMostNarrow; }
     };
-    static std::int64_t row_of(const Node& leaf) { return std::bit_cast<std::int32_t>(leaf.threshold); }
+    struct Wide {  // for rows of more than 256 values, and for trees of millions of nodes
+        float threshold;
+        std::uint32_t value, next, row;
+        static Wide leaf(std::uint32_t self, std::uint32_t said) {
+            return {std::numeric_limits<float>::quiet_NaN(), 0, self, said};
+        }
+        static Wide fork(float threshold, std::uint32_t feature, std::uint32_t child) {
+            return {threshold, feature, child, 0};
+        }
+        std::uint32_t feature() const { return value; }
+        std::uint32_t child() const { return next; }
+        std::uint32_t said() const { return row; }
+    };
+    static constexpr std::uint32_t kMostNarrow = (1U << 22) - 1;
 
-    void find_leaves(std::int32_t root, const float* rows, std::int64_t n, std::int32_t* at,
-                     std::int32_t* moving) const;
+    template <class Node>
+    struct alignas(64) Line {
+        std::array<Node, 8> nodes;
+    };
+    struct Tree {
+        std::int64_t line;   // the first of its nodes; its root is the second node
+        std::int64_t value;  // the first of its values
+    };
+
+    template <class Node>
+    void lay_out(const ForestArrays& arrays, std::span<const std::int64_t> below, std::vector<Line<Node>>& lines);
+    template <class Node>
+    void add_up(const std::vector<Line<Node>>& lines, std::span<const float> rows, std::span<double> sum) const;
 
     std::int64_t n_features_, n_classes_;
-    std::vector<std::int32_t> roots_;
-    std::vector<Node> nodes_;
-    std::vector<float> values_;  // what leaves say, each different row once
+    std::vector<Tree> trees_;
+    std::vector<Line<Narrow>> narrow_;  // these, or
+    std::vector<Line<Wide>> wide_;      // those
+    std::vector<float> values_;
 };
 
 }  // namespace gapcut::scene

@@ -113,7 +113,7 @@ class NearSearch {
     std::vector<Block> blocks_;  // one a level
     std::vector<double> squared_, near_;
     std::vector<std::int32_t> within_;
-    std::array<std::size_t, 64> rank_{};
+    std::array<double, 64> rank_{};
     std::vector<Near> best_;
     std::size_t n_best_ = 0;
     double most_ = 0.0;  // squared distance beyond which nothing counts
