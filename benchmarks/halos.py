@@ -104,7 +104,7 @@ def killed(source: Path, target: Path, model: Path, tile: float, halo: float, af
         command(source, target, model, tile, halo), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     scratch = Path(f"{target}.tiles")
-    while work.poll() is None and len(list(scratch.glob("described_*.npz"))) < after:
+    while work.poll() is None and len(list(scratch.glob("described_*.arrays"))) < after:
         time.sleep(0.005)
     work.kill()
     work.wait()

@@ -16,7 +16,7 @@ import gapcut
 from gapcut.data import Graph, GraphSet
 from gapcut.inference.confidence import flip_energies, label_probabilities
 from gapcut.scenes.clouds import PointCloud
-from gapcut.scenes.groups import thin
+from gapcut.scenes.groups import thin, voxel_sample
 from gapcut.scenes.labelling import (
     SceneModel,
     SceneSettings,
@@ -31,7 +31,13 @@ from gapcut.scenes.labelling.model import renumber_labels
 from gapcut.scenes.labelling.scene import channel_values
 from gapcut.scenes.labelling.segments import describe_segments, find_contacts
 from gapcut.scenes.labelling.settings import GENERAL_EDGES
-from gapcut.scenes.labelling.surroundings import SCALE_FEATURES, columns, ground_heights, shapes_at_scale
+from gapcut.scenes.labelling.surroundings import (
+    SCALE_FEATURES,
+    columns,
+    ground_heights,
+    nested_samples,
+    shapes_at_scale,
+)
 from gapcut.scenes.labelling.training import cut_scan, held_out, learn_scenes, learn_weights
 from street_samples import NAMES, street
 
@@ -70,7 +76,8 @@ def test_shapes_tell_lines_planes_and_balls():
         "ball": t,
     }
     name = {k: i for i, k in enumerate(SCALE_FEATURES)}
-    mean = {k: shapes_at_scale(v, np.arange(300), 0.05, 16).mean(axis=0) for k, v in bodies.items()}
+    mean = {k: shapes_at_scale(next(nested_samples(v, [0.05])), v, 0.05, 16) for k, v in bodies.items()}
+    mean = {k: v.mean(axis=0) for k, v in mean.items()}
     assert min(mean["wire"][name["linearity"]], mean["pole"][name["linearity"]]) > 0.95
     assert min(mean["floor"][name["planarity"]], mean["wall"][name["planarity"]]) > 0.4
     assert mean["ball"][name["linearity"]] + mean["ball"][name["planarity"]] < 0.8
@@ -82,10 +89,21 @@ def test_shapes_tell_lines_planes_and_balls():
     assert all((m >= 0).all() for m in mean.values())
 
 
+def test_samples_of_cubes_in_cubes_are_those_of_all_points():
+    rng = np.random.default_rng(2)
+    xyz = rng.normal(size=(5000, 3)) * [30.0, 10.0, 4.0] + [-700.0, 0.1, 100.0]
+    numbers = rng.permutation(5000) + 17
+    for sizes in ((0.1, 0.2, 0.4, 0.8), (0.3, 1.2, 2.4), (0.3, 0.5, 1.0), (0.7, 0.7)):
+        found = nested_samples(xyz, sizes, numbers)
+        for size, kept in zip(sizes, found, strict=True):
+            assert np.array_equal(kept, xyz[voxel_sample(xyz, size, 0, numbers)])
+    assert np.array_equal(list(nested_samples(xyz, [0.2, 0.4]))[1], xyz[voxel_sample(xyz, 0.4, 0)])
+
+
 def test_shapes_are_those_of_their_formulas():
     rng = np.random.default_rng(1)
     xyz = rng.normal(size=(200, 3)) * [3.0, 1.0, 0.4] + [500.0, 300.0, 100.0]
-    found = shapes_at_scale(xyz, np.arange(0, 200, 3), 1e-3, 16)
+    found = shapes_at_scale(xyz, xyz[::3], 1e-3, 16)
     for i, row in zip(range(0, 200, 3), found, strict=True):
         far = np.linalg.norm(xyz - xyz[i], axis=1)
         around = xyz[np.argsort(far)[:16]]

@@ -227,7 +227,7 @@ def test_pairs_are_counted(place):
     distinct, of = distinct_pairs(pairs)
     assert np.array_equal(distinct, np.unique(pairs, axis=0))
     assert np.array_equal(distinct[of], pairs)
-    seen = survey(ScanFile(place / "town.laz"), 4.0, measured=True)
+    seen, _ = survey(ScanFile(place / "town.laz"), 4.0, ("intensity",))
     assert sum(seen.squares.values()) == seen.n_points == town().n_points
 
 
@@ -273,11 +273,11 @@ def test_a_killed_run_goes_on(place, straight):
     )
     child = subprocess.Popen([sys.executable, "-c", program, str(place)])
     scratch = place / "k.laz.tiles"
-    while len(list(scratch.glob("grown_*.npz"))) < 2 and child.poll() is None:
+    while len(list(scratch.glob("grown_*.arrays"))) < 2 and child.poll() is None:
         time.sleep(0.02)
     child.send_signal(signal.SIGKILL)
     child.wait()
-    kept = list(scratch.glob("grown_*.npz"))
+    kept = list(scratch.glob("grown_*.arrays"))
     assert 2 <= len(kept) < 11
     tiled(place, "k.laz")
     assert (place / "k.laz").read_bytes() == straight
@@ -310,9 +310,9 @@ def test_a_folder_of_somebody_else_is_left_alone(place):
     ("state", "beside"),
     [
         ('{"step": 4000, "loss": 0.1}', "weights.npz"),
-        ('{"classes": 3, "model": "resnet", "scans": 9}', "kept_0_0.npz"),
+        ('{"classes": 3, "model": "resnet", "scans": 9}', "kept_0_0.arrays"),
         ("[1, 2]", "notes.txt"),
-        ("half a thou", "kept_0_0.npz"),
+        ("half a thou", "kept_0_0.arrays"),
         ("", "thesis.txt"),
         ('{"classes": null, "gapc', "weights.npz"),
     ],
@@ -329,7 +329,7 @@ def test_a_state_of_somebody_else_is_left_alone(tmp_path, state, beside):
 @pytest.mark.parametrize("state", ["", '{"cl', '{"classes": [["ground", [2'])
 def test_a_state_that_was_cut_short_is_begun_anew(tmp_path, state):
     (tmp_path / "state.json").write_text(state)
-    for name in ("points_-1_12.bin", "kept_0_0.npz", "number.npy", ".table.npz.ab12-345-0123abcd.part"):
+    for name in ("points_-1_12.bin", "kept_0_0.arrays", "number.npy", ".table.arrays.ab12-345-0123abcd.part"):
         (tmp_path / name).touch()
     assert not Scratch(tmp_path).open({"model": "m"})
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from scipy.ndimage import distance_transform_edt, grey_opening
 
@@ -25,23 +28,37 @@ _MOST_CELLS = 4_000_000
 
 
 def shapes_at_scale(
-    xyz: FloatArray,
-    at: IntArray,
-    size: float,
-    neighbours: int,
-    n_threads: int = 1,
-    numbers: IntArray | None = None,
+    kept: FloatArray, places: FloatArray, size: float, neighbours: int, n_threads: int = 1
 ) -> Float32Array:
-    """(M, 7) ``SCALE_FEATURES`` of the points ``at`` from their ``neighbours`` nearest among one point a cube of
-    ``size`` metres, chosen by the ``numbers`` of the points.
+    """(M, 7) ``SCALE_FEATURES`` of ``places`` (M, 3) from their ``neighbours`` nearest among the points ``kept`` of
+    cubes of ``size`` metres.
 
     With variances l1 >= l2 >= l3 of the neighbours, their axis a (of l1) and normal n (of l3): linearity
     (l1 - l2) / l1, planarity (l2 - l3) / l1, verticality 1 - abs(n_z), uprightness abs(a_z), height range max z - min z
     (m), height in range (z - min z) / (max z - min z + size), reach: mean distance (m).
     """
-    kept = xyz[voxel_sample(xyz, size, 0, numbers)]
     grid = _core.NearGrid(kept, 2.5 * size, 1.0)
-    return np.asarray(grid.shapes(xyz[at], min(neighbours, len(kept)), size, n_threads))
+    return np.asarray(grid.shapes(places, min(neighbours, len(kept)), size, n_threads))
+
+
+def nested_samples(
+    xyz: FloatArray, sizes: Sequence[float], numbers: IntArray | None = None
+) -> Iterator[FloatArray]:
+    """One point a cube for each of the ascending ``sizes``, chosen by the ``numbers`` of the points, as
+    :func:`gapcut.scenes.groups.voxel_sample` does.
+
+    The least of a cube is the least among those of the cubes in it: where cubes are twice as large as before (or four
+    times, eight times, ...), which keeps what a place over their size rounds to, only those are looked at.
+    """
+    names = np.arange(len(xyz)) if numbers is None else numbers
+    kept, known, before = xyz, names, None
+    for size in sizes:
+        times = 1.0 if before is None else size / before
+        if before is None or math.frexp(times)[0] != 0.5 or before * times != size:
+            kept, known = xyz, names
+        rows = voxel_sample(kept, size, 0, known)
+        kept, known, before = kept[rows], known[rows], size
+        yield kept
 
 
 class Ground:
@@ -147,9 +164,9 @@ def point_features(
     (N,) of the points, where these are not their rows."""
     size, parts = settings.lengths, [np.empty((len(at), 0), dtype=np.float32)]
     if "shape" in settings.points:
-        for scale in settings.scales:
-            cube = scale * size["voxel"]
-            parts.append(shapes_at_scale(xyz, at, cube, settings.neighbours, n_threads, numbers))
+        cubes, places = [scale * size["voxel"] for scale in settings.scales], xyz[at]
+        for cube, kept in zip(cubes, nested_samples(xyz, cubes, numbers), strict=True):
+            parts.append(shapes_at_scale(kept, places, cube, settings.neighbours, n_threads))
         parts += [columns(xyz, height, 8.0 * size["voxel"], at), channels[at].astype(np.float32)]
     if "shot" in settings.points:
         parts.append(shot_values(xyz, at, size["shot_radius"], 2.5 * size["voxel"], viewpoints, n_threads))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gapcut.inference import Solution
-from gapcut.scenes.clouds import PointCloud, label_names_path
+from gapcut.scenes.clouds import label_names_path
 from gapcut.scenes.clouds.labelled import write_added
 from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
@@ -24,16 +24,17 @@ from gapcut.scenes.labelling.scene import Say, Stopwatch
 from gapcut.scenes.tiles import merge, steps
 from gapcut.scenes.tiles.columns import Labelled, write_columns
 from gapcut.scenes.tiles.grid import Tile, TileGrid
-from gapcut.scenes.tiles.needs import Needs, tile_size
+from gapcut.scenes.tiles.needs import Needs, free_bytes, tile_size
 from gapcut.scenes.tiles.plan import Plan, Scratch, TileOptions, known_key, raw_name
 from gapcut.scenes.tiles.pool import Run, processes
-from gapcut.scenes.tiles.survey import ScanFile, Survey, distinct_pairs, labels_before, survey
+from gapcut.scenes.tiles.survey import Part, ScanFile, Survey, distinct_pairs, survey
 from gapcut.typing import AnyArray, IntArray
 from gapcut.version import __version__
 
 HALO = 170
 """Voxels around a tile that it sees, where nothing else is asked for."""
 _CELLS = 64  # voxels a square that points are counted in
+_ROOM = 768 * 2.0**20  # bytes of what was read, until it is cut into tiles
 _SHARES = {"thin": 0.1, "grow": 0.35, "describe": 0.35, "rate": 0.1, "place": 0.1, "list": 0.3}
 """Of the work on a tile without a table of segments, as measured."""
 
@@ -82,7 +83,7 @@ def label_tiled(
     voxel = scene_model.settings.lengths["voxel"]
     clock.begin("reading")
     tell("reading ...")
-    seen = survey(scan, _CELLS * voxel, "intensity" in scene_model.channels)
+    seen, parts = survey(scan, _CELLS * voxel, scene_model.channels, min(_ROOM, free_bytes() / 4))
     seen.check(scan, scene_model.channels)
     halo = wanted.halo or HALO * voxel
     grid = TileGrid.of_size(wanted.tile or tile_size(seen, halo), voxel)
@@ -90,7 +91,7 @@ def label_tiled(
     if announce is not None:
         announce(needs)
     scratch = _opened(target, scan, Path(model), grid, halo)
-    plan = _cut(scan, seen, scene_model, Path(model), grid, halo, scratch)
+    plan = _cut(scan, seen, parts, scene_model, Path(model), grid, halo, scratch)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell, listed))
         made, strange, n_edges = _labels(work, scene_model, time_limit, tell, listed)
@@ -171,13 +172,15 @@ def _decide(
 def _cut(
     scan: ScanFile,
     seen: Survey,
+    parts: list[Part] | None,
     model: SceneModel,
     model_path: Path,
     grid: TileGrid,
     halo: float,
     scratch: Scratch,
 ) -> Plan:
-    """The points of the file by tile, each tile's in a file of its own, and their earlier labels by row."""
+    """The points of the file by tile, each tile's in a file of its own, and their earlier labels by row. Room for the
+    ``parts`` is not needed any more then."""
 
     def plan_of(tiles: tuple[Tile, ...]) -> Plan:
         return Plan(
@@ -195,12 +198,14 @@ def _cut(
         )
 
     if not scratch.has("cut"):
-        tiles = _spread(scan, seen, plan_of(()))
+        tiles = _spread(scan, seen, parts, plan_of(()))
         scratch.save("cut", tiles=np.array(sorted(tiles), dtype=np.int64))
+    if parts is not None:
+        parts.clear()
     return plan_of(tuple((int(i), int(j)) for i, j in scratch.load("cut")["tiles"]))
 
 
-def _spread(scan: ScanFile, seen: Survey, plan: Plan) -> set[Tile]:
+def _spread(scan: ScanFile, seen: Survey, parts: list[Part] | None, plan: Plan) -> set[Tile]:
     for left_over in plan.scratch.root.glob("points_*.bin"):
         left_over.unlink()
     scratch, tiles, start = plan.scratch, set[Tile](), 0
@@ -209,32 +214,30 @@ def _spread(scan: ScanFile, seen: Survey, plan: Plan) -> set[Tile]:
         name for name, there in (("truth", seen.truth is not None), ("original", seen.original)) if there
     ]
     before = {name: scratch.column(f"before_{name}", np.int64, seen.n_points) for name in kinds}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first reading has said it
-        for cloud in scan.parts(seen.top_colour):
-            rows = np.arange(start, start + cloud.n_points)
-            points = np.empty(cloud.n_points, dtype=plan.record)
-            points["xyz"], points["row"] = cloud.xyz - np.asarray(plan.shift), rows
-            points["channels"] = _channels(plan, cloud)
-            for name, column in before.items():
-                given = labels_before(cloud, scan.classes) if name == "truth" else cloud
-                column[rows] = -1 if given.labels is None else given.labels
-            of, which = distinct_pairs(plan.grid.of(points["xyz"]))
-            order = group_order(which, len(of))
-            ends = np.concatenate([[0], np.cumsum(np.bincount(which))])
-            for k, (i, j) in enumerate(of.tolist()):
-                with open(scratch.root / raw_name((i, j)), "ab") as file:
-                    points[order[ends[k] : ends[k + 1]]].tofile(file)
-                tiles.add((i, j))
-            start += cloud.n_points
+    for part in _read_again(scan, seen, plan) if parts is None else parts:
+        rows = np.arange(start, start + len(part.xyz))
+        points = np.empty(len(rows), dtype=plan.record)
+        points["xyz"], points["row"] = part.xyz - np.asarray(plan.shift), rows
+        points["channels"] = part.channels
+        for name, column in before.items():
+            labels = getattr(part, name)
+            column[rows] = -1 if labels is None else labels
+        of, which = distinct_pairs(plan.grid.of(points["xyz"]))
+        order = group_order(which, len(of))
+        ends = np.concatenate([[0], np.cumsum(np.bincount(which))])
+        for k, (i, j) in enumerate(of.tolist()):
+            with open(scratch.root / raw_name((i, j)), "ab") as file:
+                points[order[ends[k] : ends[k + 1]]].tofile(file)
+            tiles.add((i, j))
+        start += len(rows)
     return tiles
 
 
-def _channels(plan: Plan, cloud: PointCloud) -> AnyArray:
-    """(N, C) as they are in the file, NaN where unknown."""
-    given = [getattr(cloud, name) for name in plan.channels]
-    columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
-    return np.column_stack([np.empty((cloud.n_points, 0)), *columns])
+def _read_again(scan: ScanFile, seen: Survey, plan: Plan) -> Iterator[Part]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first reading has said it
+        for cloud in scan.parts(seen.top_colour):
+            yield Part.of(cloud, plan.channels, scan.classes)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,7 +25,8 @@ _KEYS = {"gapcut", "model", "scans", "tile", "halo", "classes"}
 _HEAD = '{"classes": '
 _TILE = r"_-?\d+_-?\d+"
 _FILES = re.compile(
-    rf"\.?(points{_TILE}\.bin|(kept|rim|heights|grown|described|rated|placed|listed){_TILE}\.npz|(cut|ground|joined|table)\.npz"
+    rf"\.?(points{_TILE}\.bin|(kept|rim|heights|grown|described|rated|placed|listed){_TILE}\.arrays"
+    r"|(cut|ground|joined|table)\.arrays"
     r"|(before_original|before_truth|confidence|drawn|label|las|number|point_segment|segment|truth)\.npy)"
     r"(\.[0-9a-f-]+\.part)?"
 )
@@ -89,7 +92,7 @@ class Scratch:
 
     def place(self, step: str, tile: Tile | None = None) -> Path:
         """Of a file."""
-        return self.root / (f"{step}.npz" if tile is None else f"{step}_{tile[0]}_{tile[1]}.npz")
+        return self.root / (f"{step}.arrays" if tile is None else f"{step}_{tile[0]}_{tile[1]}.arrays")
 
     def has(self, step: str, tile: Tile | None = None) -> bool:
         """Whether a step is done."""
@@ -97,12 +100,14 @@ class Scratch:
 
     def save(self, step: str, tile: Tile | None = None, /, **arrays: AnyArray) -> None:
         """The arrays of a step, which is done then."""
-        write_atomically(self.place(step, tile), lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+        write_atomically(self.place(step, tile), lambda file: _write(file, arrays))
 
     def load(self, step: str, tile: Tile | None = None, /, *names: str) -> dict[str, AnyArray]:
         """What was saved, or the arrays of those names."""
-        with np.load(self.place(step, tile)) as stored:
-            return {name: stored[name] for name in names or stored.files}
+        with open(self.place(step, tile), "rb") as file:
+            stored = json.loads(file.readline())
+            found = {name: _read(file, not names or name in names) for name in stored}
+        return {name: found[name] for name in names or stored}
 
     def column(self, name: str, dtype: Any = None, length: int | None = None) -> AnyArray:
         """An array in a file, mapped: made with ``dtype`` and ``length``, else as it is, to read and write."""
@@ -110,6 +115,23 @@ class Scratch:
         if length is None:
             return np.asarray(np.lib.format.open_memmap(path, mode="r+"))
         return np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
+
+
+def _write(file: IO[bytes], arrays: dict[str, AnyArray]) -> None:
+    """A line of their names, then array by array as NumPy writes one: an archive would take sums of every byte."""
+    file.write(json.dumps(list(arrays)).encode() + b"\n")
+    for array in arrays.values():
+        np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
+
+
+def _read(file: IO[bytes], wanted: bool) -> AnyArray:
+    """The next array, or an empty one in the place of one that is not wanted."""
+    if wanted:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    file.seek(math.prod(shape) * dtype.itemsize, os.SEEK_CUR)
+    return np.empty(0)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from gapcut.scenes.clouds.names import COLOURS, meanings
 from gapcut.scenes.clouds.table import Table, from_table, whole_colours
 from gapcut.scenes.labelling.model import TRUTH
 from gapcut.scenes.labelling.scene import IntensityRange
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
 
 _SMALL_COLOUR = 255
 _FEW = 1 << 16
@@ -42,6 +42,29 @@ class ScanFile:
         """Of a part."""
         with blamed(self.path):
             return from_table(table, self.path.stem, self.invalid)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What tiles take of a part of a file: ``xyz`` (N, 3), ``channels`` (N, C) as they are in the file, NaN where
+    unknown, and the labels that become ``truth`` and ``original`` (N,), None where there are none."""
+
+    xyz: FloatArray
+    channels: Float32Array
+    truth: IntArray | None
+    original: IntArray | None
+
+    @classmethod
+    def of(cls, cloud: PointCloud, channels: Sequence[str], classes: ClassMap | None) -> Part:
+        """Of a cloud, which has the colours of the whole one."""
+        given = [getattr(cloud, name) for name in channels]
+        columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
+        values = np.column_stack([np.empty((cloud.n_points, 0)), *columns]).astype(np.float32)
+        return cls(cloud.xyz, values, labels_before(cloud, classes).labels, cloud.labels)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (self.xyz, self.channels, self.truth, self.original) if a is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +99,13 @@ class Survey:
                 raise ValueError(f"{scan.path.stem} has no {channel}, but the model was trained with it")
 
 
-def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
-    """Read a file once; ``cell`` metres of the squares that points are counted in; ``measured``: whether intensities
-    are."""
+def survey(
+    scan: ScanFile, cell: float, channels: Sequence[str], room: float = 0.0
+) -> tuple[Survey, list[Part] | None]:
+    """Read a file once; ``cell`` metres of the squares that points are counted in; ``channels`` of the model. Beside
+    the survey the parts of the file, so that it need not be read again, if they take no more than ``room`` bytes;
+    never with colours, which only the largest of all parts tells how to read."""
+    kept: list[Part] | None = None if "colour" in channels else []
     n, low, high = 0, np.full(3, np.inf), np.full(3, -np.inf)
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     top: int | None = None
@@ -90,8 +117,12 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
         cloud = scan.cloud(table)
         n += cloud.n_points
         low, high = np.minimum(low, cloud.xyz.min(axis=0)), np.maximum(high, cloud.xyz.max(axis=0))
-        if measured and cloud.intensity is not None:
+        if "intensity" in channels and cloud.intensity is not None:
             values, counts = _counted(values, counts, cloud.intensity)
+        if kept is not None:
+            kept.append(Part.of(cloud, channels, scan.classes))
+            room -= kept[-1].nbytes
+            kept = kept if room >= 0.0 else None
         before = labels_before(cloud, scan.classes)
         if before.labels is not None or TRUTH in cloud.added:
             found = np.empty(0, dtype=np.int64) if before.labels is None else before.labels
@@ -105,7 +136,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
     if not n:
         raise CloudFileError(scan.path, "holds no points")
     known = bool(values[np.isfinite(values)].any()) if scan.path.suffix.lower() in (".las", ".laz") else True
-    return Survey(
+    seen = Survey(
         n_points=n,
         low=low,
         high=high,
@@ -118,6 +149,7 @@ def survey(scan: ScanFile, cell: float, measured: bool) -> Survey:
         cell=cell,
         crs=crs,
     )
+    return seen, kept
 
 
 def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
