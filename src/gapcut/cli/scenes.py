@@ -21,6 +21,7 @@ from gapcut.cli.outputs import (
 )
 from gapcut.cli.progress import working
 from gapcut.cli.show import Cells, certificate_document, certificate_line, emit
+from gapcut.cli.streets import streets
 from gapcut.engines import peak_memory_mb, thread_count
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gapcut.scenes.labelling.scene import Say
 
 SCENES = App(name="scenes", help="Models that label point clouds.")
+SCENES.command(streets)
 
 
 @SCENES.command(name="train")

@@ -69,10 +69,11 @@ def _load(root: str | PathLike[str], part: str) -> list[PointCloud]:
     paths = sorted(Path(root).glob(f"{part}*{_ENDING}"))
     if not paths:
         raise FileNotFoundError(f"{root}: no {part}*{_ENDING}; pass the folder that holds these scans")
-    return [_scan(path) for path in paths]
+    return [read_oakland(path) for path in paths]
 
 
-def _scan(path: Path) -> PointCloud:
+def read_oakland(path: Path) -> PointCloud:
+    """A scan, as :func:`load_oakland` says."""
     cloud = read_cloud(path, columns=_COLUMNS)
     fine: IntArray = cloud.extra["oakland_label"].astype(np.int64)
     class_of = {name: k for k, group in enumerate(OAKLAND_CLASSES) for name in OAKLAND_MAP[group]}
