@@ -26,6 +26,38 @@ def test_forest_arrays_say_what_scikit_learn_says(seed):
     assert np.array_equal(again.probabilities(rows, 2), ours.probabilities(rows))
 
 
+@pytest.mark.parametrize("n_features", [6, 256, 300])  # nodes of eight bytes hold the numbers of 256
+def test_rows_end_where_a_walk_ends(n_features):
+    rng = np.random.default_rng(n_features)
+    x = rng.normal(size=(400, n_features)).astype(np.float32)
+    y = (x[:, -1] > 0.3) + 2 * (x[:, 0] * x[:, n_features // 2] > 0)
+    grown = RandomForestClassifier(9, random_state=0, max_features=None).fit(x, y)
+    trees = TreeForest.of_sklearn(grown, 4).trees
+    rows = rng.normal(size=(700, n_features)).astype(np.float32)
+    rows[:400] = x
+    for i, value in enumerate((np.nan, np.inf, -np.inf)):
+        rows[i::7, ::2] = value
+    said = np.zeros((len(rows), 4))
+    for root in trees.root:
+        node = np.full(len(rows), root)
+        for _ in range(100):
+            value = rows[np.arange(len(rows)), np.maximum(trees.feature[node], 0)].astype(np.float64)
+            further = np.where(value <= trees.threshold[node], trees.left[node], trees.right[node])
+            node = np.where(trees.feature[node] < 0, node, further)
+        said += trees.value[node]
+    assert np.array_equal(trees.means(rows), (said * (1 / len(trees.root))).astype(np.float32))
+
+
+def test_a_node_of_two_parents_is_refused():
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()
+    inner = int(np.flatnonzero(good["feature"] >= 0)[0])
+    both = {**good, "right": good["right"].copy()}
+    both["right"][inner] = good["left"][inner]
+    with pytest.raises(ValueError, match="two ways"):
+        TreeForest.from_arrays(both, 3)
+
+
 def test_arrays_that_are_no_forest_are_refused():
     x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()
