@@ -14,11 +14,15 @@ from gapcut.scenes.labelling.segments import Contacts, SegmentTable, describe_se
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.labelling.surroundings import ground_heights, point_features
 from gapcut.scenes.regions import grow_regions
-from gapcut.typing import Float32Array, FloatArray, Int32Array, IntArray
+from gapcut.typing import AnyArray, Float32Array, FloatArray, Int32Array, IntArray
 
 Say = Callable[[str], None]
-CHANNELS = {"intensity": ("intensity",), "colour": ("red", "green", "blue")}
+CHANNELS = {"intensity": ("intensity",), "echoes": ("echo", "echoes"), "colour": ("red", "green", "blue")}
 """What a scan may carry beside places, and the point features made of it."""
+USUAL = ("intensity", "colour")
+"""Those that are used unasked, where all training scans have them: echoes made no tile better (docs/labelling.md)."""
+ECHOES = ("return_number", "number_of_returns")
+"""As LAS calls what echoes are told by."""
 
 
 class Stopwatch:
@@ -204,17 +208,29 @@ def _quantile_of_counts(values: FloatArray, ends: IntArray, share: float) -> flo
     return float(np.quantile(around, place % 1.0))
 
 
+def raw_channel(cloud: PointCloud, channel: str) -> AnyArray | None:
+    """(N,) or (N, C) as the scan has it, None where it has not. Echoes: which one of its pulse a point is, as a share
+    of their number (1: the last, or the only one), and the share of them that are others than one (0: the only one)."""
+    if channel != "echoes":
+        return np.asarray(getattr(cloud, channel)) if getattr(cloud, channel) is not None else None
+    number, count = (cloud.extra.get(name) for name in ECHOES)
+    if number is None or count is None:
+        return None
+    of = np.maximum(count.astype(np.float64), 1.0)
+    return np.column_stack([np.clip(number / of, 0.0, 1.0), 1.0 - 1.0 / of])
+
+
 def channel_values(
     cloud: PointCloud, channels: Sequence[str], intensities: IntensityRange | None = None
 ) -> FloatArray:
     """(N, C) in [0, 1]: intensity over the 95th percentile of the scan (at most 1), its median where it is unknown;
-    colours over 255. ``intensities`` of the scan that the cloud is a part of.
+    echoes as :func:`raw_channel` has them; colours over 255. ``intensities`` of the scan that the cloud is a part of.
 
     Raises ValueError naming a channel the scan has not got.
     """
     columns = []
     for channel in channels:
-        given = getattr(cloud, channel)
+        given = raw_channel(cloud, channel)
         if given is None:
             raise ValueError(
                 f"{cloud.name or 'the scan'} has no {channel}, but the model was trained with it"
@@ -227,5 +243,5 @@ def channel_values(
                 )
             columns.append(known.scaled(given)[:, None])
         else:
-            columns.append(given / 255.0)
+            columns.append(given / 255.0 if channel == "colour" else given)
     return np.concatenate(columns, axis=1) if columns else np.zeros((cloud.n_points, 0))

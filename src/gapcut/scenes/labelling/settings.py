@@ -150,7 +150,7 @@ class TrainingOptions:
     as their points to the power ``-class_balance``; ``weight_power``: segments weigh as their points to this power;
     ``context_balance``: classes weigh in the second forest as their points to the power ``-context_balance``;
     ``context_support``: segments of a class at which the second forest has half of the say that it has at many;
-    ``channels`` to use (None: intensity and colour, each if every scan has it).
+    ``channels`` to use, "echoes" among them (None: intensity and colour, each if every scan has it).
 
     ``trees``: "extra", extremely randomised ones (Geurts et al. 2006; a quarter of the time), or "random", of a random
     forest. ``oracle``, ``degree_scale`` and ``incidence``: of the learner. By default a segment has one label, and

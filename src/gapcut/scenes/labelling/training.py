@@ -21,7 +21,15 @@ from gapcut.scenes.labelling.familiar import Familiar
 from gapcut.scenes.labelling.forest import grow_forest, held_out_distributions
 from gapcut.scenes.labelling.graphs import edge_names, node_names, scan_graph
 from gapcut.scenes.labelling.model import SceneModel
-from gapcut.scenes.labelling.scene import CHANNELS, Say, SegmentedScan, Stopwatch, segment_scan
+from gapcut.scenes.labelling.scene import (
+    CHANNELS,
+    USUAL,
+    Say,
+    SegmentedScan,
+    Stopwatch,
+    raw_channel,
+    segment_scan,
+)
 from gapcut.scenes.labelling.settings import SceneSettings, TrainingOptions
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -237,10 +245,10 @@ def _class_weights(graphs: GraphSet, classes: Sequence[Any], power: float) -> di
 
 def _channels(clouds: Sequence[PointCloud], wanted: Sequence[str] | None) -> tuple[str, ...]:
     if wanted is None:
-        return tuple(c for c in CHANNELS if all(getattr(cloud, c) is not None for cloud in clouds))
+        return tuple(c for c in USUAL if all(raw_channel(cloud, c) is not None for cloud in clouds))
     unknown = [c for c in wanted if c not in CHANNELS]
     if unknown:
-        raise ValueError(f"unknown channel {unknown[0]!r}: use {' or '.join(CHANNELS)}")
+        raise ValueError(f"unknown channel {unknown[0]!r}: use {', '.join(CHANNELS)}")
     return tuple(c for c in CHANNELS if c in wanted)
 
 

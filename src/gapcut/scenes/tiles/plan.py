@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from gapcut.files import write_atomically
-from gapcut.scenes.labelling.scene import IntensityRange
+from gapcut.scenes.labelling.scene import CHANNELS, IntensityRange
 from gapcut.scenes.labelling.settings import SceneSettings
 from gapcut.scenes.tiles.grid import Tile, TileGrid
 from gapcut.typing import AnyArray, BoolArray, FloatArray, Int32Array
@@ -160,7 +160,7 @@ class Plan:
 
     @property
     def n_channels(self) -> int:
-        return sum({"intensity": 1, "colour": 3}[name] for name in self.channels)
+        return sum(len(CHANNELS[name]) for name in self.channels)
 
     def points(self, tile: Tile) -> AnyArray:
         """The points of a tile as they were read, by row."""

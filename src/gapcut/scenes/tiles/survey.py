@@ -13,7 +13,7 @@ from gapcut.scenes.clouds.files import Invalid, blamed, read_parts
 from gapcut.scenes.clouds.names import COLOURS, meanings
 from gapcut.scenes.clouds.table import Table, from_table, whole_colours
 from gapcut.scenes.labelling.model import TRUTH
-from gapcut.scenes.labelling.scene import IntensityRange
+from gapcut.scenes.labelling.scene import ECHOES, IntensityRange, raw_channel
 from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
 
 _SMALL_COLOUR = 255
@@ -57,7 +57,7 @@ class Part:
     @classmethod
     def of(cls, cloud: PointCloud, channels: Sequence[str], classes: ClassMap | None) -> Part:
         """Of a cloud, which has the colours of the whole one."""
-        given = [getattr(cloud, name) for name in channels]
+        given = [raw_channel(cloud, name) for name in channels]
         columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
         values = np.column_stack([np.empty((cloud.n_points, 0)), *columns]).astype(np.float32)
         return cls(cloud.xyz, values, labels_before(cloud, classes).labels, cloud.labels)
@@ -72,7 +72,7 @@ class Survey:
     """What all points of a file have in common: their number; ``low`` and ``high`` (3,); ``intensities`` (None: none,
     or all are 0); ``top_colour``, the largest value (None: no colours, or all are 0); the distinct labels that become
     ``truth`` (None: nothing does), with ``names``; ``original``: whether a file of classes made them of others; points
-    by square of ``cell`` metres; the coordinate system ``crs``."""
+    by square of ``cell`` metres; the coordinate system ``crs``; whether points say which echo they are."""
 
     n_points: int
     low: FloatArray
@@ -85,6 +85,7 @@ class Survey:
     squares: Mapping[tuple[int, int], int]
     cell: float
     crs: str | None
+    echoes: bool
 
     @property
     def shift(self) -> FloatArray:
@@ -94,6 +95,7 @@ class Survey:
     def check(self, scan: ScanFile, channels: Sequence[str]) -> None:
         """Raises ValueError naming a channel that is missing."""
         have = {"intensity": self.intensities is not None, "colour": self.top_colour is not None}
+        have["echoes"] = self.echoes
         for channel in channels:
             if not have[channel]:
                 raise ValueError(f"{scan.path.stem} has no {channel}, but the model was trained with it")
@@ -110,6 +112,7 @@ def survey(
     values, counts = np.empty(0), np.empty(0, dtype=np.int64)
     top: int | None = None
     crs: str | None = None
+    echoes = set[str]()
     truth, names, original = None, dict[int, str](), False
     places: dict[tuple[int, int], int] = {}
     for table in scan.tables():
@@ -130,6 +133,7 @@ def survey(
         original |= scan.classes is not None and "label" not in cloud.added and cloud.labels is not None
         names |= dict(before.label_names)
         crs = crs or cloud.crs
+        echoes |= {name for name in ECHOES if name in cloud.extra and cloud.extra[name].any()}
         at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
         for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
             places[i, j] = places.get((i, j), 0) + count
@@ -148,6 +152,7 @@ def survey(
         squares=places,
         cell=cell,
         crs=crs,
+        echoes=echoes == set(ECHOES),
     )
     return seen, kept
 
