@@ -62,7 +62,7 @@ def train_command(
     :param folder: Folder of labelled scans (or one): las laz ply pcd e57 xyz npz.
     :param out: Model file to write.
     :param voxel: Metres; one point a voxel is worked with. Default: two point spacings.
-    :param channels: Of intensity,echoes,colour, or none. Scans to label need the same. Default: what all have but echoes.
+    :param channels: Of intensity,echoes,colour, or none; scans to label need the same. Default: all but echoes.
     :param trees: Trees of each of the two forests.
     :param time_limit: Seconds of learning, after the forests.
     :param seed: Seed of everything random.
