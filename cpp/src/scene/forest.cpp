@@ -12,7 +12,7 @@ namespace gapcut::scene {
 namespace {
 
 constexpr std::int64_t kBlock = 256;  // rows that a tree is asked for while they stay in the cache
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kEndless = std::numeric_limits<float>::infinity();
 constexpr std::size_t kPairs = 4;         // that stand together
 constexpr std::int64_t kKnown = 1 << 20;  // rows of values that leaves of other trees may say as well
 
@@ -21,7 +21,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // The largest float that is at most the threshold: floats compare with it as with the threshold itself.
 float float_below(double threshold) {
     const float near = static_cast<float>(threshold);
-    return static_cast<double>(near) <= threshold ? near : std::nextafter(near, -kInfinity);
+    return static_cast<double>(near) <= threshold ? near : std::nextafter(near, -kEndless);
 }
 
 void check(const ForestArrays& f) {
@@ -172,7 +172,7 @@ void Forest::add_up(const std::vector<Line<Node>>& lines, std::span<const float>
     const std::int64_t k = n_classes_, width = n_features_, n = static_cast<std::int64_t>(rows.size()) / width;
     // A value that is NaN is over every threshold.
     std::vector<float> own(rows.size());
-    std::transform(rows.begin(), rows.end(), own.begin(), [](float v) { return std::isnan(v) ? kInfinity : v; });
+    std::transform(rows.begin(), rows.end(), own.begin(), [](float v) { return std::isnan(v) ? kEndless : v; });
     std::vector<std::uint32_t> node(at(n)), moving(at(n));
     for (const Tree& tree : trees_) {
         const Node* const nodes = lines[at(tree.line)].nodes.data();
