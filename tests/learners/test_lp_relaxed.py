@@ -15,6 +15,7 @@ from gapcut.learners.steps import Steps
 from gapcut.oracles.lp import LpOracle
 from gapcut.oracles.relaxation import RelaxedLabels
 from gapcut.problem import learning_problem
+from gapcut.scenes.datasets import make_scenes
 from lp_relaxed import lp_relaxed_optimum
 from one_hot import all_one_hot_planes, tiny_one_hot
 from sample_cliques import xor_graphs
@@ -229,6 +230,13 @@ def test_the_one_hot_problem_is_certified_too_where_the_relaxation_is_tight():
         assert claim.lower <= high
         assert low <= claim.upper
         assert claim.tight_graphs >= 9
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_labelings_near_the_learned_weights_prove_the_claim_in_few_passes(seed):
+    claim = StructuredSVM(oracle="lp", C=10).fit(make_scenes(12, 40, 100, 5, seed=seed)).certificate_.one_hot
+    assert claim.tight_graphs >= 11
+    assert claim.upper - claim.lower <= 0.03 * claim.upper  # asked for at 0.4 of the way, more is left
 
 
 def test_same_bits_for_any_number_of_threads():
