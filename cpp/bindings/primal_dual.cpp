@@ -196,16 +196,17 @@ void bind_state(nb::module_& m) {
             "__init__",
             [](PrimalDual* self, const Problem& p, const In1<double>& lower, const In1<double>& upper, double C,
                const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards,
-               std::optional<nb::callable> ask) {
+               std::optional<nb::callable> ask, std::optional<In1<std::int32_t>> tied) {
                 if (!p.cliques.empty())
                     throw std::invalid_argument(
                         "learner='primal-dual' takes unary and pairwise terms only, but the problem has "
                         "cliques: use learner='block' (or 'auto')");
                 new (self) PrimalDual(p, span(lower), span(upper), C, settings, threads, std::move(shards),
-                                      ask ? asked_of(*std::move(ask)) : PrimalDual::Ask());
+                                      ask ? asked_of(*std::move(ask)) : PrimalDual::Ask(),
+                                      tied ? to_vector(*tied) : std::vector<std::int32_t>());
             },
             "problem"_a, "lower"_a, "upper"_a, "C"_a, "settings"_a, "threads"_a, "shards"_a,
-            "ask"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 8>())
+            "ask"_a.none() = nb::none(), "tied"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 8>())
         .def("set_trade_off", &PrimalDual::set_trade_off, "C"_a)
         .def(
             "advance",

@@ -1,6 +1,7 @@
 #include "gapcut/learn/metric.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gapcut {
 namespace {
@@ -52,10 +53,11 @@ double loss_unit(const Problem& p) {
     return sum > 0.0 ? sum / static_cast<double>(graphs) : 1.0;
 }
 
-Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads, FloatRows rows)
+Metric::Metric(const Problem& p, double theta, double step, bool diagonal, int threads, FloatRows rows,
+               std::vector<int> sharing)
     : theta_(theta),
       unary_(p, inverse_degrees(p), diagonal ? UnarySystem::Way::diagonal : UnarySystem::fitting(p), threads, rows),
-      pair_form_(pair_form(p, diagonal)) {
+      pair_form_(pair_form(p, diagonal)), sharing_(std::move(sharing)) {
     for (std::int64_t g = 0; g < p.n_graphs(); ++g)
         if (p.node_offset[g] < p.node_offset[g + 1])
             mean_degree_ += degree_of(p, g) / static_cast<double>(p.n_graphs());
@@ -70,8 +72,12 @@ void Metric::set_primal_weight(double step) {
 }
 
 void Metric::update(std::span<const double> kappa, double c) {
-    pair_hessian_ = scaled(pair_metric_, 1.0, 1.0 / c);
-    pair_factor_ = Cholesky(pair_hessian_);
+    pair_hessian_.clear();
+    pair_factor_.clear();
+    for (const int n : sharing_) {
+        pair_hessian_.push_back(scaled(pair_metric_, 1.0, 1.0 / (n * c)));
+        pair_factor_.emplace_back(pair_hessian_.back());
+    }
     std::vector<double> factor;
     for (const double k : kappa) factor.push_back(s_ / (k * theta_));
     unary_.update(factor, 1.0 / c);

@@ -7,6 +7,7 @@
 
 #include "gapcut/learn/metric.hpp"
 #include "operations.hpp"
+#include "pair_ties.hpp"
 
 namespace gapcut {
 namespace {
@@ -56,6 +57,7 @@ struct PrimalDual::State {
     Ask elsewhere;
     double unit;  // weights outside = unit * weights inside
     double c = 0.0;
+    PairTies ties;
     Metric metric;
     std::vector<double> lower, upper;         // full coordinates, inside units
     std::vector<std::uint8_t> bounded_label;  // some unary weight of the label has a bound
@@ -71,10 +73,11 @@ struct PrimalDual::State {
     std::int64_t iteration = 0, metric_changed = 0, safe_since = -1, since_trade_off = 0;
 
     State(const Problem& problem, std::span<const double> lo, std::span<const double> hi, const PrimalDualSettings& s,
-          int t, std::vector<StepShard*> parts, Ask ask)
+          int t, std::vector<StepShard*> parts, Ask ask, std::vector<std::int32_t> tied)
         : p(problem), settings(s), threads(std::max(1, t)), shards(std::move(parts)), elsewhere(std::move(ask)),
-          unit(loss_unit(problem)), metric(problem, s.theta, s.primal_weight, s.diagonal, t,
-                                           shards.size() == 1 ? shards.front()->rows() : FloatRows{}),
+          unit(loss_unit(problem)), ties(std::move(tied), std::int64_t{p.n_labels} * p.n_labels),
+          metric(problem, s.theta, s.primal_weight, s.diagonal, t,
+                 shards.size() == 1 ? shards.front()->rows() : FloatRows{}, ties.counts()),
           lower(expanded(problem, lo, unit)), upper(expanded(problem, hi, unit)), damping(s.damping) {
         find_bounds(lo, hi);
         if (s.one_label) active = step_setup(p, lo, s).pairs;
@@ -83,6 +86,7 @@ struct PrimalDual::State {
         for (std::size_t j = 0; j < w.size(); ++j) w[j] = std::clamp(0.0, lower[j], upper[j]);
         w_step = w_bar = w;
         true_sum = true_feature_sum(p);
+        ties.average(std::span(true_sum).subspan(static_cast<std::size_t>(p.unary_size())), p.edge_dim());
         unary_gradient.assign(static_cast<std::size_t>(p.unary_size()), 0.0);
         pair_gradient.assign(w.size() - unary_gradient.size(), 0.0);
         kappa.assign(static_cast<std::size_t>(p.n_labels), s.kappa0);
@@ -140,6 +144,8 @@ struct PrimalDual::State {
                 std::copy_n(answer.pairs.begin() + static_cast<std::ptrdiff_t>(i) * De, De,
                             pair_gradient.begin() + active[i] * De);
         for (std::size_t i = 0; i < active.size(); ++i) needed[active[i]] = answer.needed[i] > 0.0;
+        ties.average(pair_gradient, De);
+        ties.join(needed);
         asked = true;
         return answer.residual;
     }
@@ -231,12 +237,12 @@ double PrimalDual::State::pair_step(std::int64_t label) {
         }
         if (bounded_pair[pair]) {
             std::copy(w.begin() + at, w.begin() + at + De, w_step.begin() + at);
-            box_descent(metric.pair_hessian(), linear.data(), lower.data() + at, upper.data() + at, settings.sweeps,
-                        w_step.data() + at, room);
+            box_descent(metric.pair_hessian(ties.count(pair)), linear.data(), lower.data() + at, upper.data() + at,
+                        settings.sweeps, w_step.data() + at, room);
         } else {
             std::copy(linear.begin(), linear.end(), w_step.begin() + at);
             double* const step = w_step.data() + at;
-            metric.pair_factor().solve({&step, 1});
+            metric.pair_factor(ties.count(pair)).solve({&step, 1});
         }
         bool any = false;
         for (std::int64_t d = 0; d < De; ++d) any |= (change[d] = w_step[at + d] - w[at + d]) != 0.0;
@@ -297,11 +303,13 @@ void PrimalDual::State::monitor(double residual) {
 }
 
 PrimalDual::PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
-                       const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards, Ask ask) {
+                       const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards, Ask ask,
+                       std::vector<std::int32_t> tied) {
     if (std::ssize(lower) != problem.dim() || std::ssize(upper) != problem.dim())
         throw std::invalid_argument("the box has the wrong length");
     if (shards.empty() == !ask) throw std::invalid_argument("either shards, or who asks them");
-    state_ = std::make_unique<State>(problem, lower, upper, settings, threads, std::move(shards), std::move(ask));
+    state_ = std::make_unique<State>(problem, lower, upper, settings, threads, std::move(shards), std::move(ask),
+                                     std::move(tied));
     set_trade_off(C);
 }
 

@@ -125,7 +125,8 @@ def dual_bound(problem: LearningProblem, x: FloatArray, loss: float, terms: int)
     2. *Planes.* A coordinate of ``h_t`` is a mean over graphs of sums of features; the absolute terms of
        such a sum are at most ``2 A_j`` (``A = absolute_mean``; the true labeling's and the plane's), and
        ``ops`` roundings make it: one per node and label, edge or clique of the largest graph and each labeling, one
-       a graph, and a few; sums that run over more of the data (``Relaxation.roundings``) come with ``terms``.
+       a graph, one a coordinate that shares the weight, and a few; sums that run over more of the data
+       (``Relaxation.roundings``) come with ``terms``.
        With the sum over planes, ``|x_j - x*_j| <= e_j = 2 C (1 + v) A_j
        gamma_(ops+terms+4)``; likewise ``d* >= loss (1 - gamma_(ops+terms+4))``, since no term of a loss is
        negative.
@@ -189,4 +190,5 @@ def _operations(problem: LearningProblem) -> int:
     core = problem.core
     nodes, edges = np.diff(core.node_offset).max(initial=0), np.diff(core.edge_offset).max(initial=0)
     cliques = max((int(np.diff(g.offset).max(initial=0)) for g in core.cliques), default=0)
-    return int(max(max(2, core.n_labels) * nodes, 2 * edges, 2 * cliques) + core.n_graphs + 8)
+    tied = 0 if problem.ties is None else problem.ties.most
+    return int(max(max(2, core.n_labels) * nodes, 2 * edges, 2 * cliques) + core.n_graphs + tied + 8)

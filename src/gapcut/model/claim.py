@@ -217,6 +217,8 @@ def _outside(problem: LearningProblem, model: FittedModel, weights: FloatArray) 
     back = (*problem.expand(weights), *problem.clique_weights(weights))
     stored = (model.unary, model.pairwise, *(c.weights for c in model.cliques))
     if not all(np.array_equal(*pair) for pair in zip(back, stored, strict=True)):
+        if problem.ties is not None:
+            return "a stored weight is not that of the label pair it shares it with, or not zero where it is fixed"
         return "a stored weight is not zero where the problem of these data fixes it at zero"
     if np.any(weights < problem.lower) or np.any(weights > problem.upper):
         return "a stored weight breaks its sign constraint or its frozen value"

@@ -1,4 +1,4 @@
-"""Which weights are sign constrained (the set P of the paper), and which are frozen."""
+"""Which weights are sign constrained (the set P of the paper), which are frozen, and which are one and the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.parameters import Frozen, Nonnegative
-from gapcut.typing import AnyArray, BoolArray, FloatArray
+from gapcut.parameters import Frozen, Nonnegative, PairwiseKind
+from gapcut.typing import AnyArray, BoolArray, FloatArray, Int32Array
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,38 @@ class WeightShape:
         return self.unary if name == "unary" else self.pairwise
 
 
+def tied_pairs(pairwise: PairwiseKind, n_labels: int) -> Int32Array | None:
+    """(K K,) for each label pair the first of those that share its weights; None where none do."""
+    if pairwise == "full":
+        return None
+    own = np.arange(n_labels * n_labels, dtype=np.int32).reshape(n_labels, n_labels)
+    if pairwise == "symmetric":
+        return np.minimum(own, own.T).ravel()
+    np.fill_diagonal(own, 0)
+    return own.ravel()
+
+
 def weight_box(
-    shape: WeightShape, nonnegative: Nonnegative, frozen: Frozen | None, *, free_pairwise: bool, oracle: str
+    shape: WeightShape,
+    nonnegative: Nonnegative,
+    frozen: Frozen | None,
+    pairwise: PairwiseKind = "full",
+    *,
+    free_pairwise: bool,
+    oracle: str,
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bound of every weight, ``[unary | pairwise]`` flat.
 
     ``nonnegative``: "pairwise", "none", a boolean array (K, K, De) or its flat form, or a mapping with
     boolean arrays "unary" (K, Dn) and "pairwise". ``frozen``: None, or a mapping with float arrays "unary"
-    and "pairwise"; NaN entries are learned, the others stay at the given value. ``free_pairwise``: whether
-    the oracle can work with negative pairwise weights. Raises ValueError with the reason for anything else.
+    and "pairwise"; NaN entries are learned, the others stay at the given value. ``pairwise``: label pairs without
+    weights stay at 0. ``free_pairwise``: whether the oracle can work with negative pairwise weights. Raises ValueError
+    with the reason for anything else.
     """
     masks = _nonnegative_masks(shape, nonnegative)
     values = _frozen_values(shape, frozen)
+    if pairwise != "full":
+        values["pairwise"] = _with_ties(shape, pairwise, masks["pairwise"], values["pairwise"])
     lower, upper = [], []
     for name in ("unary", "pairwise"):
         fixed = ~np.isnan(values[name])
@@ -53,6 +73,26 @@ def weight_box(
     if not free_pairwise:
         _require_nonnegative(shape, lower[1], values["pairwise"].ravel(), oracle)
     return np.concatenate(lower), np.concatenate(upper)
+
+
+def _with_ties(shape: WeightShape, pairwise: PairwiseKind, mask: BoolArray, values: FloatArray) -> FloatArray:
+    """Frozen pairwise weights where label pairs share theirs or have none; ValueError where what is asked for differs
+    between those that share."""
+    if pairwise == "potts":
+        different = ~np.eye(shape.n_labels, dtype=bool)
+        if np.any(np.nan_to_num(values[different]) != 0.0):
+            raise ValueError(
+                "frozen['pairwise'] fixes weights of different labels, but pairwise='potts' has none of them"
+            )
+        values = np.where(different[:, :, None], 0.0, values)
+    first = tied_pairs(pairwise, shape.n_labels)
+    for name, array in (("nonnegative", mask), ("frozen", values)):
+        rows = array.reshape(shape.n_labels**2, -1)
+        if not np.array_equal(rows, rows[first], equal_nan=True):
+            raise ValueError(
+                f"{name}['pairwise'] differs between label pairs that share their weights with pairwise={pairwise!r}"
+            )
+    return values
 
 
 def _nonnegative_masks(shape: WeightShape, nonnegative: Nonnegative) -> dict[str, BoolArray]:

@@ -41,6 +41,11 @@ def check_provable(settings: Settings, graphs: Sequence[Graph]) -> None:
     """Raises ValueError with the reason where no proof can be written. Settings must be settled."""
     if any(g.cliques for g in graphs):
         raise ValueError("proofs are of unary and pairwise terms, but the graphs have cliques")
+    if settings.pairwise != "full":
+        raise ValueError(
+            f"proofs know weights of all label pairs, but pairwise={settings.pairwise!r} has some shared: leave "
+            "pairwise='full' for a fit that is to be proven"
+        )
     if settings.costs is not None:
         raise ValueError(
             "proofs know one cost of all wrong labels: leave costs=None for a fit that is to be proven"

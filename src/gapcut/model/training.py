@@ -16,7 +16,7 @@ from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
 from gapcut.learners import Learner, LearnResult, WarmStart
 from gapcut.model.chosen import Choice
-from gapcut.model.domain import WeightShape, weight_box
+from gapcut.model.domain import WeightShape, tied_pairs, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
 from gapcut.model.losses import class_weights, cost_factors
@@ -214,6 +214,7 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         lower=lower,
         upper=upper,
         tuples=data.tuples,
+        tied=tied_pairs(settings.pairwise, data.coder.n_labels),
     )
 
 
@@ -225,6 +226,7 @@ def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
         shape,
         settings.nonnegative,
         settings.frozen,
+        settings.pairwise,
         free_pairwise=KINDS[settings.oracle].any_sign,
         oracle=settings.oracle,
     )

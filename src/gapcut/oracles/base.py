@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from gapcut import _core
 from gapcut.engines.shards import ShardEngine
 from gapcut.typing import AnyArray, FloatArray
@@ -130,8 +128,3 @@ class Oracle(ABC):
         raise ValueError(
             f"learner='primal-dual' is not compatible with {type(self).__name__}: it needs an oracle with a relaxation"
         )
-
-
-def contiguous(w: FloatArray) -> FloatArray:
-    """Weights as the core takes them."""
-    return np.ascontiguousarray(w, dtype=np.float64)

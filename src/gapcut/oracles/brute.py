@@ -106,7 +106,7 @@ class BruteOracle(Oracle):
             _chosen(z, cliques.nodes, tuples).T @ cliques.features
             for cliques, tuples in zip(example.cliques, self._tuples, strict=True)
         ]
-        return self._problem.compact(z.T @ example.nodes, pairs, rest)
+        return self._problem.plane(z.T @ example.nodes, pairs, rest)
 
 
 def _chosen(z: FloatArray, nodes: IntArray, tuples: Int32Array) -> FloatArray:

@@ -16,7 +16,6 @@ from gapcut.oracles.base import (
     OracleTotal,
     ProblemName,
     SlackBound,
-    contiguous,
     mean_bound,
 )
 from gapcut.oracles.native import NativeOracle
@@ -70,14 +69,15 @@ class CutOracle(NativeOracle):
     ) -> Relaxation:
         """Labels and label pairs in [0, 1], coupled arc by arc: tight. Graphs must have no cliques."""
         problem = self._problem
-        setup = _core.StepSetup(problem.core, problem.lower, settings)
-        others = (setup, problem.lower, problem.upper, self._persistency)
+        lower, upper = problem.spread(problem.lower), problem.spread(problem.upper)
+        setup = _core.StepSetup(problem.core, lower, settings)
+        others = (setup, lower, upper, self._persistency)
         shards = spread(problem, CutShard, others, n_threads, engine)
         return CutRelaxation(problem, settings, n_threads, shards)
 
     def statistics(self, w: FloatArray) -> dict[str, int]:
         """Sizes summed over graphs: variables and arcs given, and what persistency left to the cuts."""
-        stats: dict[str, int] = self._cuts.statistics(contiguous(w))
+        stats: dict[str, int] = self._cuts.statistics(self._problem.spread(w))
         return stats
 
     def labelings(self, w: FloatArray) -> list[FloatArray]:
@@ -87,7 +87,7 @@ class CutOracle(NativeOracle):
     def core_network(self, w: FloatArray, graph: int) -> tuple[IntArray, Int32Array, IntArray, IntArray]:
         """The min cuts that one graph takes at ``w``, side by side: ``excess`` (n,) (positive: from the source),
         ``arcs`` (m, 2), capacities ``forward`` (m,) and ``backward`` (m,). Input for a comparison of max-flow codes."""
-        return self._cuts.core_network(contiguous(w), graph)
+        return self._cuts.core_network(self._problem.spread(w), graph)
 
 
 class CutRelaxation(Relaxation):
@@ -97,14 +97,17 @@ class CutRelaxation(Relaxation):
     answers are added up in a fixed order.
     """
 
-    repairs = True
+    @property
+    def repairs(self) -> bool:
+        """Where no weights are tied: coordinate ascent knows of none."""
+        return self._problem.ties is None
 
     def slack(
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> SlackBound:
         """The best split of every arc near the multipliers."""
         n = self._core.n_graphs
-        total, rounding = tree_sum(self._pool.call("slack", contiguous(w), time_left)).tolist()
+        total, rounding = tree_sum(self._pool.call("slack", self._problem.spread(w), time_left)).tolist()
         bound = mean_bound(total, n)
         return SlackBound(bound, bound, rounding / n)
 
@@ -112,12 +115,12 @@ class CutRelaxation(Relaxation):
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> OracleTotal:
         """The cut; its value does not depend on the multipliers."""
-        return mean_total(self._pool.call("total", contiguous(w), time_left), self._core.n_graphs)
+        return mean_total(self._pool.call("total", self._problem.spread(w), time_left), self._problem)
 
     def plane(self, point: Point, time_left: float | None = None) -> tuple[FloatArray, float]:
         """The average over the threshold labelings."""
         found, n = self._plane_sum(self.fetched(point).labels, time_left), self._core.n_graphs
-        return found[:-1] / n, float(found[-1]) / n
+        return self._problem.gather(found[:-1]) / n, float(found[-1]) / n
 
     def _plane_sum(self, labels: NDArray[np.float32], time_left: float | None) -> FloatArray:
         """Plane and loss."""
@@ -125,12 +128,13 @@ class CutRelaxation(Relaxation):
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:
         """Shares (A,) of the tails of all arcs with gain, by edge, then label pair; ``closely``: those of the cuts."""
-        found = self._pool.call("shares", contiguous(w), closely)
+        weights = self._problem.spread(w)
+        found = self._pool.call("shares", weights, closely)
         pairs, shares = found[0][0], np.ascontiguousarray(np.concatenate([own for _, own in found], axis=1))
-        bound, rounding = _core.bound_of_shares(self._core, contiguous(w), pairs, shares, self._threads)
+        bound, rounding = _core.bound_of_shares(self._core, weights, pairs, shares, self._threads)
         if not len(pairs) or not shares.size:
             return SlackProof({"shares": np.empty(0, dtype=np.uint16)}, SlackBound(bound, bound, rounding))
-        with_gain = _core.arcs_with_gain(self._core, contiguous(w)) != 0
+        with_gain = _core.arcs_with_gain(self._core, weights) != 0
         return SlackProof({"shares": shares.T[with_gain.T]}, SlackBound(bound, bound, rounding))
 
     def whole(self, point: Point) -> tuple[RelaxedLabels, dict[str, AnyArray]]:

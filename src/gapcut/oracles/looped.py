@@ -37,7 +37,7 @@ class AugmentedEnergy:
 
 @dataclass(frozen=True)
 class Answer:
-    """Plane (dim,), loss, and proven bound of one graph's slack (inf: nothing is proven)."""
+    """Plane in coordinates of the core, loss, and proven bound of one graph's slack (inf: nothing is proven)."""
 
     plane: FloatArray
     loss: float
@@ -62,7 +62,7 @@ class LoopedOracle(Oracle):
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
         """As :class:`gapcut.oracles.base.Oracle` has it; weights of any sign."""
-        weights = np.ascontiguousarray(w, dtype=np.float64)
+        weights = self._problem.spread(w)
         clock = Deadline(time_left)
 
         def one(graph: int) -> Answer:
@@ -72,13 +72,14 @@ class LoopedOracle(Oracle):
 
         chosen = range(self._problem.n_graphs) if graphs is None else [int(g) for g in graphs]
         found = each(one, chosen, self._threads)
+        planes = np.array([a.plane for a in found]).reshape(len(found), self._problem.core.dim)
         return OraclePlanes(
-            np.array([a.plane for a in found]).reshape(len(found), self._problem.dim),
+            self._problem.gather(planes),
             np.array([a.loss for a in found]),
             np.array([a.bound for a in found]),
         )
 
     def energy(self, w: FloatArray, graph: int) -> AugmentedEnergy:
-        """The loss-augmented energy of one graph at ``w``."""
+        """The loss-augmented energy of one graph at ``w``, a number a coordinate of the core."""
         unary, edges, tables, rounding = self._graphs.energy(w, graph, self.binary)
         return AugmentedEnergy(unary, edges, tables, self._graphs.truth(graph), rounding)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gapcut import _core
 from gapcut.engines.shards import ShardEngine
-from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound, contiguous, mean_bound
+from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, SlackBound, mean_bound
 from gapcut.oracles.relaxation import (
     Point,
     Relaxation,
@@ -69,13 +69,13 @@ class LpRelaxation(Relaxation):
         settings.rebalance *= SMALLER_STEPS[1]
         settings.over_relaxation = 2.0 - LESS_CAUTION * (2.0 - settings.over_relaxation)
         core = problem.core
-        setup = _core.StepSetup(core, problem.lower, settings)
+        setup = _core.StepSetup(core, problem.spread(problem.lower), settings)
         shards = spread(problem, TableShard, (setup,), n_threads, engine, tables=True)
         super().__init__(problem, settings, n_threads, shards)
         self.parallel = _core.parallel_edges(problem.core)
         """Whether edges join the same nodes. TRW-S adds up their tables first, so that its bounds hold for the one-hot
         problem, but not for the relaxation, in which each has a table of its own."""
-        planes = 8 * core.n_graphs * core.dim
+        planes = 8 * core.n_graphs * problem.dim
         self.mixes = core.n_labels > 1 and core.n_graphs >= FEWEST_GRAPHS and planes <= MOST_PLANES
         self.roundings += 32 * problem.n_labels + 128
 
@@ -125,7 +125,9 @@ class LpRelaxation(Relaxation):
         """The maxima of all terms after the multipliers moved scores between them."""
         if self._core.n_labels == 1:  # nothing to decide
             return SlackBound(0.0, 0.0)
-        (found,) = tree_sum(self._pool.call("slack", contiguous(w), _number(messages), time_left)).tolist()
+        (found,) = tree_sum(
+            self._pool.call("slack", self._problem.spread(w), _number(messages), time_left)
+        ).tolist()
         bound = mean_bound(found, self._core.n_graphs)
         return SlackBound(bound, bound)
 
@@ -133,19 +135,19 @@ class LpRelaxation(Relaxation):
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> OracleTotal:
         """The same after sweeps of TRW-S, and the plane of its labelings; of MPLP on graphs with parallel edges."""
-        found = self._pool.call("total", contiguous(w), _number(messages), time_left)
-        return mean_total(found, self._core.n_graphs)
+        found = self._pool.call("total", self._problem.spread(w), _number(messages), time_left)
+        return mean_total(found, self._problem)
 
     def labelings(
         self, w: FloatArray, time_left: float | None = None, messages: Stored | None = None
     ) -> OraclePlanes:
-        return self._evaluate(None, contiguous(w), _number(messages), "separate", time_left)
+        return self._evaluate(None, w, _number(messages), "separate", time_left)
 
     def plane(self, point: Point, time_left: float | None = None) -> tuple[FloatArray, float]:
         """Of the labels, divided by their sums, and the tables made feasible for them."""
         stored, n = self.stored(point), self._core.n_graphs
         found = tree_sum(self._pool.call("plane", stored.number, time_left))
-        return found[:-1] / n, float(found[-1]) / n
+        return self._problem.gather(found[:-1]) / n, float(found[-1]) / n
 
     def feasible(self, point: Point) -> Stored:
         """The point of the relaxation whose plane :meth:`plane` gives, up to single precision."""
@@ -155,7 +157,7 @@ class LpRelaxation(Relaxation):
     def planes(self, point: Point, time_left: float | None = None) -> tuple[FloatArray, FloatArray]:
         stored = self.stored(point)
         planes, losses = zip(*self._pool.call("planes", stored.number, time_left), strict=True)
-        return np.concatenate(planes), np.concatenate(losses)
+        return self._problem.gather(np.concatenate(planes)), np.concatenate(losses)
 
     def mixed(self, one: Point, two: Point, labeling: Int32Array, shares: FloatArray) -> Stored:
         first, second = self.stored(one), self.stored(two)
@@ -167,9 +169,10 @@ class LpRelaxation(Relaxation):
         """Messages (M, K - 1, three bytes) of all edges to their heads, less that for the last label, from the
         multipliers; ``closely``: after sweeps. The best ones to the tails follow from them."""
         sweeps = SWEEPS if closely else 0
-        found = np.concatenate(self._pool.call("edge_messages", contiguous(w), sweeps), axis=2)
+        weights = self._problem.spread(w)
+        found = np.concatenate(self._pool.call("edge_messages", weights, sweeps), axis=2)
         found[1, :-1], counts, step = whole_messages(found[1, :-1])
-        bound = _core.bound_of_messages(self._core, contiguous(w), found, self._threads)
+        bound = _core.bound_of_messages(self._core, weights, found, self._threads)
         arrays = {"messages": counts.transpose(1, 0, 2), "message_step": np.array([step])}
         return SlackProof(arrays, SlackBound(bound, bound))
 
@@ -189,7 +192,7 @@ class LpRelaxation(Relaxation):
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:
         """Planes of labelings, and one-hot bounds, of some graphs, by TRW-S from the multipliers."""
-        return self._evaluate(graphs, contiguous(w), None, "merged", time_left)
+        return self._evaluate(graphs, w, None, "merged", time_left)
 
     def plane_oracle(self, oracle: Oracle) -> Oracle:
         """Message passing; faster than a linear program, with bounds of the same problem."""

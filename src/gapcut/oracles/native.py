@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from gapcut.engines.shards import ShardEngine
-from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal, contiguous
+from gapcut.oracles.base import Oracle, OraclePlanes, OracleTotal
 from gapcut.oracles.sharded import MakeNative, PlaneShard, ShardedOracle, evaluated
 from gapcut.problem import LearningProblem, plane_ends
 from gapcut.typing import AnyArray, FloatArray, Int32Array
@@ -27,10 +27,12 @@ class NativeOracle(Oracle):
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
         chosen = np.asarray(range(self._problem.n_graphs) if graphs is None else graphs, dtype=np.int32)
-        return OraclePlanes(*self._native.evaluate(contiguous(w), chosen, time_left))
+        planes, *rest = self._native.evaluate(self._problem.spread(w), chosen, time_left)
+        return OraclePlanes(self._problem.gather(planes), *rest)
 
     def total(self, w: FloatArray, time_left: float | None = None) -> OracleTotal:
-        return OracleTotal(*self._native.total(contiguous(w), time_left))
+        plane, loss, bound = self._native.total(self._problem.spread(w), time_left)
+        return OracleTotal(self._problem.gather(plane), loss, bound)
 
     def on(self, engine: ShardEngine) -> Oracle:
         if not engine.elsewhere:
@@ -42,7 +44,7 @@ class NativeOracle(Oracle):
 
         def ask(w: FloatArray, graphs: Int32Array | None, time_left: float | None) -> OraclePlanes:
             left = None if warm else time_left  # what changes the shards must not depend on the clock
-            found = evaluated(pool, ends, graphs, w, left, warm=warm)
+            found = evaluated(self._problem, pool, ends, graphs, w, left, warm=warm)
             pool.breathe()  # Ctrl-C waited for the shards, which are whole now
             return found
 

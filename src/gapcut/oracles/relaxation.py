@@ -50,11 +50,13 @@ def tree_sum(answers: Sequence[FloatArray]) -> FloatArray:
     return _core.tree_sum(np.stack(answers))
 
 
-def mean_total(answers: Sequence[FloatArray], n_graphs: int) -> OracleTotal:
+def mean_total(answers: Sequence[FloatArray], problem: LearningProblem) -> OracleTotal:
     """Means over all graphs of what shards answered: sums of planes, then of losses, then of bounds."""
-    found = tree_sum(answers)
+    found, n_graphs = tree_sum(answers), problem.n_graphs
     return OracleTotal(
-        found[:-2] / n_graphs, float(found[-2]) / n_graphs, mean_bound(float(found[-1]), n_graphs)
+        problem.gather(found[:-2]) / n_graphs,
+        float(found[-2]) / n_graphs,
+        mean_bound(float(found[-1]), n_graphs),
     )
 
 
@@ -112,9 +114,6 @@ class Relaxation(ABC):
     both hold whatever the iterates are.
     """
 
-    repairs: bool = False
-    """Whether :meth:`repair` is there."""
-
     one_label: bool = False
     """Whether its integer points are one label a node, so that :meth:`integer_planes` is there."""
 
@@ -150,14 +149,20 @@ class Relaxation(ABC):
         here = pool.here
         self.state = _core.PrimalDual(
             core,
-            problem.lower,
-            problem.upper,
+            problem.spread(problem.lower),
+            problem.spread(problem.upper),
             problem.C,
             settings,
             n_threads,
             [] if here is None else [shard.steps for shard in here],
             (lambda question, order: tree_sum(pool.change("ask", question, order))) if here is None else None,
+            None if problem.ties is None else problem.ties.pairs,
         )
+
+    @property
+    def repairs(self) -> bool:
+        """Whether :meth:`repair` is there."""
+        return False
 
     def breathe(self) -> None:
         """Lets Ctrl-C through that waited for the shards."""
@@ -194,7 +199,8 @@ class Relaxation(ABC):
 
     def weights(self) -> FloatArray:
         """(dim,) the weights reached, not yet clamped."""
-        return self.state.weights()
+        found, ties = self.state.weights(), self._problem.ties
+        return found if ties is None else found[ties.first]
 
     def labels(self) -> RelaxedLabels:
         """The relaxed labels reached."""
@@ -248,9 +254,9 @@ class Relaxation(ABC):
         """Rows, one a node, of each shard."""
         return np.split(np.ascontiguousarray(rows), self._core.node_offset[self._ends[1:-1]])
 
-    def _evaluate(self, graphs: Int32Array | None, *asked: Any) -> OraclePlanes:
-        """Planes of some graphs, ascending, by the shards that have them; ``asked``: what comes after the graphs."""
-        return evaluated(self._pool, self._ends, graphs, *asked)
+    def _evaluate(self, graphs: Int32Array | None, w: FloatArray, *asked: Any) -> OraclePlanes:
+        """Planes of some graphs, ascending, by the shards that have them; ``asked``: what comes after the weights."""
+        return evaluated(self._problem, self._pool, self._ends, graphs, w, *asked)
 
     @abstractmethod
     def slack(

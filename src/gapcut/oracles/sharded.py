@@ -10,7 +10,8 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.engines.shards import Pool
-from gapcut.oracles.base import Oracle, OraclePlanes, contiguous
+from gapcut.oracles.base import Oracle, OraclePlanes
+from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 Evaluated: TypeAlias = tuple[AnyArray, ...]
@@ -50,10 +51,16 @@ class PlaneShard:
 
 
 def evaluated(
-    pool: Pool, ends: IntArray, graphs: Int32Array | None, *asked: Any, warm: bool = False
+    problem: LearningProblem,
+    pool: Pool,
+    ends: IntArray,
+    graphs: Int32Array | None,
+    w: FloatArray,
+    *asked: Any,
+    warm: bool = False,
 ) -> OraclePlanes:
-    """Planes of some graphs, ascending, by the shards that have them; ``ends``: where these begin and end; ``asked``:
-    what ``evaluate`` takes after the graphs; ``warm``: it changes them."""
+    """Planes of some graphs at ``w``, ascending, by the shards that have them; ``ends``: where these begin and end;
+    ``asked``: what ``evaluate`` takes after the weights; ``warm``: it changes them."""
     wanted = np.arange(ends[-1], dtype=np.int32) if graphs is None else graphs
     assert np.all(np.diff(wanted) > 0)
     cuts = np.searchsorted(wanted, ends)
@@ -61,9 +68,11 @@ def evaluated(
         (wanted[a:b] - first).astype(np.int32) for (a, b), first in zip(pairwise(cuts), ends, strict=False)
     ]
     ask = pool.change_each if warm else pool.call_each
-    answers = ask("evaluate", [(part, *asked) if len(part) else None for part in own])
+    weights = problem.spread(w)
+    answers = ask("evaluate", [(part, weights, *asked) if len(part) else None for part in own])
     found = [answer for answer in answers if answer is not None]
-    return OraclePlanes(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    planes, *rest = (np.concatenate(column) for column in zip(*found, strict=True))
+    return OraclePlanes(problem.gather(planes), *rest)
 
 
 class ShardedOracle(Oracle):
@@ -87,4 +96,4 @@ class ShardedOracle(Oracle):
         self, w: FloatArray, graphs: Sequence[int] | None = None, time_left: float | None = None
     ) -> OraclePlanes:
         chosen = None if graphs is None else np.asarray(graphs, dtype=np.int32)
-        return self._ask(contiguous(w), chosen, time_left)
+        return self._ask(w, chosen, time_left)

@@ -25,6 +25,7 @@ ComparedOracle: TypeAlias = Literal["qpbo", "qpbo-rounded", "qpbo-rounded-energy
 OracleName: TypeAlias = Literal["auto", "cut", "tree", "trws", "ilp", "lp", ComparedOracle, "brute"]
 QpSolver: TypeAlias = Literal["dual", "dcd", "clarabel"]
 NodeLiftChoice: TypeAlias = Literal["auto", "none", "stumps"]
+PairwiseKind: TypeAlias = Literal["full", "symmetric", "potts"]
 SignRule: TypeAlias = Literal["auto", "pairwise", "none"]
 Nonnegative: TypeAlias = SignRule | BoolArray | list[Any] | Mapping[str, BoolArray | list[Any]]
 ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float]
@@ -85,6 +86,11 @@ class Parameters:
         ``"auto"``: ``"pairwise"`` with ``oracle="cut"``, which needs it, ``"none"`` with oracles that take any sign. An
         array of shape (K, K, De) (or its flat form) is True at the constrained ones; a mapping holds arrays "unary"
         (K, Dn) and/or "pairwise".
+    pairwise: Which label pairs have weights of their own.
+        ``full``: all ordered ones, K * K times the edge features. ``symmetric``: a pair and its reverse share theirs,
+        so which end of an edge comes first does not matter to them; about half as many. ``potts``: one weight per edge
+        feature, for ends of the same label, whatever it is; other pairs have none. Weights that are shared count once
+        in ``|w|^2``, and the certificate is of that problem. The sums of ``incidence`` keep their direction.
     class_weight: Multiplies the loss of the nodes of a class.
         A mapping from label to weight; "balanced" is inverse to the classes' node weights. The loss of a graph adds up
         to ``loss_scale`` all the same: it is shifted between the nodes of the graph.
@@ -155,6 +161,7 @@ class Parameters:
     intercept: bool = True
     edge_lift: EdgeLift = "auto"
     nonnegative: Nonnegative = "auto"
+    pairwise: PairwiseKind = "full"
     class_weight: ClassWeight | None = None
     costs: Costs | None = None
     qp: QpSolver = "dual"

@@ -16,6 +16,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                     "nonnegative": "auto",
                     "class_weight": None,
                     "costs": None,
+                    "pairwise": "full",
                     "frozen": None,
                     "probability": False,
                 },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,8 @@ import numpy as np
 from gapcut import _core
 from gapcut.data import Graph
 from gapcut.problem.packing import pack
-from gapcut.typing import AnyArray, FloatArray, IntArray
+from gapcut.problem.ties import Ties, coordinate_numbers
+from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
 FINGERPRINT = "2:"
 """What fingerprints of this kind start with; the first kind, without a mark, covered sums of features only."""
@@ -25,7 +27,8 @@ class LearningProblem:
     Weights are compact vectors of length ``dim``: the coordinates of
     ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]`` that can differ from zero.
     ``lower`` and ``upper`` hold the box, one entry a coordinate: (-inf, inf) is free, (0, inf) sign
-    constrained (the set P of the paper), (v, v) frozen at v.
+    constrained (the set P of the paper), (v, v) frozen at v. With ``ties`` some coordinates share a weight, which is
+    there once: in the vector, in its norm and in the box; :meth:`spread` and :meth:`gather` lead to the core and back.
 
     The dual of any set of planes ``h_t, d_t`` needs only the box (Eq. 21 of the supplement): with
     ``x = sum a_t h_t``, ``w = clamp(x)`` and the dual value is ``sum a_t d_t - conjugate(x)``.
@@ -36,6 +39,7 @@ class LearningProblem:
     loss_scale: float
     lower: FloatArray
     upper: FloatArray
+    ties: Ties | None = None
 
     @property
     def n_graphs(self) -> int:
@@ -47,7 +51,7 @@ class LearningProblem:
 
     @property
     def dim(self) -> int:
-        return self.core.dim
+        return self.core.dim if self.ties is None else self.ties.count
 
     @property
     def costs(self) -> FloatArray | None:
@@ -69,6 +73,14 @@ class LearningProblem:
         w = self.clamp(x)
         return _core.dot(w, x) - 0.5 * _core.dot(w, w)
 
+    def spread(self, w: FloatArray) -> FloatArray:
+        """Weights, or bounds of them, one a coordinate of the core."""
+        return np.ascontiguousarray(w if self.ties is None else w[self.ties.place], dtype=np.float64)
+
+    def gather(self, rows: FloatArray) -> FloatArray:
+        """Planes (..., dim) from those of the core: its coordinates of one weight are added up."""
+        return rows if self.ties is None else self.ties.sums(rows)
+
     def expand(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Compact weights as ``unary (K, Dn)`` and ``pairwise (K, K, De)``; see also :meth:`clique_weights`."""
         core = self.core
@@ -87,13 +99,22 @@ class LearningProblem:
         return tuple(part.reshape(g.n_tuples, g.dim) for part, g in zip(parts, groups, strict=False))
 
     def compact(self, unary: AnyArray, pairwise: AnyArray, cliques: Sequence[AnyArray] = ()) -> FloatArray:
-        """Inverse of :meth:`expand` and :meth:`clique_weights`; values outside the coordinates in use are dropped."""
+        """Inverse of :meth:`expand` and :meth:`clique_weights`; values outside the coordinates in use are dropped, and
+        of tied ones the first counts."""
+        own = self._in_use(unary, pairwise, cliques)
+        return own if self.ties is None else own[self.ties.first]
+
+    def plane(self, unary: AnyArray, pairwise: AnyArray, cliques: Sequence[AnyArray] = ()) -> FloatArray:
+        """A joint feature map, or a difference of two, as learners have it."""
+        return self.gather(self._in_use(unary, pairwise, cliques))
+
+    def _in_use(self, unary: AnyArray, pairwise: AnyArray, cliques: Sequence[AnyArray]) -> FloatArray:
         full = np.concatenate([np.ravel(part) for part in (unary, pairwise, *cliques)]).astype(np.float64)
         return full[self.core.coordinates]
 
     def _full(self, w: FloatArray) -> FloatArray:
         full = np.zeros(self.core.full_dim)
-        full[self.core.coordinates] = w
+        full[self.core.coordinates] = self.spread(w)
         return full
 
     def with_C(self, C: float) -> LearningProblem:
@@ -108,7 +129,7 @@ class LearningProblem:
         """
         core = self.core
         mean = core.absolute_feature_sums().mean(axis=0)
-        return np.asarray(mean[core.feature_columns()[core.coordinates]])
+        return self.gather(np.asarray(mean[core.feature_columns()[core.coordinates]]))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -118,15 +139,19 @@ class LearningProblem:
         core = self.core
         shape = (core.n_graphs, core.n_labels, core.node_dim, core.edge_dim, self.loss_scale)
         digest = hashlib.sha256(repr((*shape, [(g.order, g.dim) for g in core.cliques])).encode())
-        for part in (self.lower, self.upper, *core.contents()):
+        ties = () if self.ties is None else (self.ties.place,)
+        for part in (self.lower, self.upper, *ties, *core.contents()):
             digest.update(f"{part.dtype.str}{part.size};".encode())
             digest.update(np.ascontiguousarray(part) + part.dtype.type(0))  # -0 becomes 0, as in sparse rows
         return FINGERPRINT + digest.hexdigest()
 
     @cached_property
     def radius(self) -> float:
-        """``R`` of Theorem B.4: bounds ``|Psi(x, y) - Psi(x, z)|`` over graphs and labelings."""
-        return self.core.feature_radius()
+        """``R`` of Theorem B.4: bounds ``|Psi(x, y) - Psi(x, z)|`` over graphs and labelings.
+
+        A sum of m coordinates has a square of at most m times the sum of theirs.
+        """
+        return self.core.feature_radius() * (1.0 if self.ties is None else math.sqrt(self.ties.most))
 
     @property
     def max_loss(self) -> float:
@@ -147,6 +172,7 @@ def learning_problem(
     lower: FloatArray | None = None,
     upper: FloatArray | None = None,
     tuples: Sequence[IntArray] = (),
+    tied: Int32Array | None = None,
 ) -> LearningProblem:
     """Pack model-ready graphs whose every node is labelled.
 
@@ -155,7 +181,8 @@ def learning_problem(
     true label (:func:`gapcut.model.losses.cost_factors`). ``tuples``: for each clique group of the graphs the (T, d)
     label codes that get weights. ``lower``, ``upper``: (full_dim,) box over
     ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]``; default: unary free, all others
-    non-negative.
+    non-negative. ``tied`` (K K,): label pairs with one number, that of the first of them,
+    share their weights, whose bounds must be the same.
     """
     core = pack(
         graphs,
@@ -171,13 +198,21 @@ def learning_problem(
         lower = np.concatenate([np.full(unary, -np.inf), np.zeros(core.full_dim - unary)])
     if upper is None:
         upper = np.full(core.full_dim, np.inf)
-    core.restrict_to(_coordinates_in_use(core, lower, upper))
-    return LearningProblem(
-        core, float(C), float(loss_scale), lower[core.coordinates], upper[core.coordinates]
-    )
+    numbers = None if tied is None else coordinate_numbers(tied, unary, core.edge_dim, core.full_dim)
+    core.restrict_to(_coordinates_in_use(core, lower, upper, numbers))
+    lower, upper = lower[core.coordinates], upper[core.coordinates]
+    if tied is None or numbers is None:
+        return LearningProblem(core, float(C), float(loss_scale), lower, upper)
+    ties = Ties.of(tied, numbers[core.coordinates])
+    for bound in (lower, upper):
+        if not np.array_equal(bound, bound[ties.first][ties.place]):
+            raise ValueError("weights that are tied have different bounds")
+    return LearningProblem(core, float(C), float(loss_scale), lower[ties.first], upper[ties.first], ties)
 
 
-def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArray) -> AnyArray:
+def _coordinates_in_use(
+    core: _core.Problem, lower: FloatArray, upper: FloatArray, numbers: IntArray | None
+) -> AnyArray:
     """All but the pairwise and clique coordinates that are zero at every optimum.
 
     With non-negative features, a coordinate that no true joint feature map shows has ``h <= 0`` in every
@@ -188,4 +223,6 @@ def _coordinates_in_use(core: _core.Problem, lower: FloatArray, upper: FloatArra
     never_true[:unary] = False
     nonnegative = core.nonnegative_columns()[core.feature_columns()] != 0
     at_zero = (lower == 0.0) & ((upper == 0.0) | (never_true & nonnegative))
+    if numbers is not None:  # the weight of several is in use where one of them is
+        at_zero = (np.bincount(numbers, ~at_zero) == 0.0)[numbers]
     return np.flatnonzero(~at_zero).astype(np.int32)

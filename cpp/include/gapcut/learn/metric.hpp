@@ -2,6 +2,7 @@
 // forms in which the weights move. Loss is normalised: its mean over graphs is 1.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +23,9 @@ std::vector<double> inverse_degrees(const Problem& problem);
 class Metric {
   public:
     // theta splits the primal step between w and the multipliers d; primal_weight is s0. diagonal: columns move alone,
-    // for comparison. rows: see UnarySystem.
-    Metric(const Problem& problem, double theta, double step, bool diagonal, int threads, FloatRows rows);
+    // for comparison. rows: see UnarySystem. sharing (ascending, distinct): numbers of label pairs that share weights.
+    Metric(const Problem& problem, double theta, double step, bool diagonal, int threads, FloatRows rows,
+           std::vector<int> sharing);
 
     // Another s0, used from the next update() on.
     void set_primal_weight(double step);
@@ -40,16 +42,22 @@ class Metric {
     // L_k and its steps.
     const UnarySystem& unary() const { return unary_; }
 
-    // Ge and He = Ge + I/c of the pairwise weights of one label pair.
+    // Ge, and He = Ge + I/(n c) of the weights that n label pairs share, for which gradients are means over these.
     const Symmetric& pair_gram() const { return pair_metric_; }
-    const Symmetric& pair_hessian() const { return pair_hessian_; }
-    const Cholesky& pair_factor() const { return pair_factor_; }  // of He
+    const Symmetric& pair_hessian(int n) const { return pair_hessian_[place(n)]; }
+    const Cholesky& pair_factor(int n) const { return pair_factor_[place(n)]; }  // of He
 
   private:
+    std::size_t place(int n) const {
+        return static_cast<std::size_t>(std::ranges::lower_bound(sharing_, n) - sharing_.begin());
+    }
+
     double theta_, primal_weight_ = 0.0, s_ = 0.0, mean_degree_ = 0.0;
     UnarySystem unary_;
-    Symmetric pair_form_, pair_metric_, pair_hessian_;
-    Cholesky pair_factor_;
+    Symmetric pair_form_, pair_metric_;
+    std::vector<int> sharing_;
+    std::vector<Symmetric> pair_hessian_;
+    std::vector<Cholesky> pair_factor_;
 };
 
 }  // namespace gapcut

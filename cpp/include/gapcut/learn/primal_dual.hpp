@@ -55,8 +55,11 @@ class PrimalDual {
 
     // lower, upper: (dim(),) box of the compact weights. Keeps a reference to the problem, which is that of all graphs,
     // and to the shards: consecutive parts of it, made with step_setup(). No shards: they are elsewhere and asked.
+    // tied (K K,): label pairs with one number, that of the first of them, share their weights and bounds, and the norm
+    // counts these once; empty: none do.
     PrimalDual(const Problem& problem, std::span<const double> lower, std::span<const double> upper, double C,
-               const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards, Ask ask = {});
+               const PrimalDualSettings& settings, int threads, std::vector<StepShard*> shards, Ask ask = {},
+               std::vector<std::int32_t> tied = {});
     ~PrimalDual();
     PrimalDual(const PrimalDual&) = delete;
     PrimalDual& operator=(const PrimalDual&) = delete;
