@@ -33,7 +33,13 @@ from gapcut.typing import AnyArray, FloatArray
 
 LOADERS = {"tables": datasets.load_tables, "letters": datasets.load_letters, "snakes": datasets.load_snakes}
 SETS = (*LOADERS, "office", "home")
-COMMAND: dict[str, Any] = {"C": "cv", "oracle": "auto", "node_lift": "auto", "base": "auto"}
+COMMAND: dict[str, Any] = {
+    "C": "cv",
+    "oracle": "auto",
+    "node_lift": "auto",
+    "base": "auto",
+    "base_features": "auto",
+}
 """What ``gapcut train`` does without options."""
 _TREES = 100
 Labelled = tuple[list[AnyArray], list[FloatArray] | None]

@@ -170,6 +170,9 @@ def test_the_choice_is_saved(searched, tmp_path):
         {"oracle": "auto"},
         {"trials": [[1.0, False, 3, [0.5]]]},
         {"reason": 3},
+        {"context": 3},
+        {"trials": [[1.0, False, "cut", [0.5], 1]]},
+        {"trials": [[1.0, False, "cut", [0.5], True, True]]},
     ],
 )
 def test_a_hostile_choice_is_refused(searched, tmp_path, wrong):

@@ -15,7 +15,16 @@ from cyclopts import Parameter
 
 from gapcut.data import GraphFolder, GraphSet, is_parts
 from gapcut.machine import Machine
-from gapcut.parameters import Callback, NodeLiftChoice, OracleName, Parameters, Positive, SignRule, summary
+from gapcut.parameters import (
+    BaseFeaturesChoice,
+    Callback,
+    NodeLiftChoice,
+    OracleName,
+    Parameters,
+    Positive,
+    SignRule,
+    summary,
+)
 
 DataPath = Annotated[
     Path,
@@ -105,6 +114,7 @@ class SearchOptions(LearningOptions):
     oracle: Annotated[OracleName, option("oracle")] = "auto"
     node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "auto"
     base: Annotated[Literal["trees", "auto"] | None, option("base")] = "auto"
+    base_features: Annotated[BaseFeaturesChoice, option("base_features")] = "auto"
 
 
 def parse_labels(text: str, graphs: GraphSet | GraphFolder) -> list[Any]:

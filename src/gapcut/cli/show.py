@@ -129,7 +129,7 @@ def show_choice(console: Console, choice: Choice | None) -> None:
     rows = [
         [
             f"{t.C:g}",
-            "yes" if t.base else "no",
+            "context" if t.context else "yes" if t.base else "no",
             t.oracle,
             percent(float(np.mean(t.scores))),
             *map(percent, t.scores),

@@ -10,6 +10,7 @@ import numpy as np
 from gapcut.certificates.bounds import trivial_bound
 from gapcut.data import Graph
 from gapcut.engines import Deadline
+from gapcut.model.choose_context import choose_context
 from gapcut.model.choose_oracle import choose_oracle
 from gapcut.model.chosen import Choice
 from gapcut.model.held_out import (
@@ -60,12 +61,17 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         choice = _untried(candidates[0], settings, tried[0], steps) if steps else None
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
     one_label = _one_label(asked, settings, candidates[0])
-    kinds = len(candidates) + (one_label is not None)
+    context = settings.base_features == AUTO and settings.base is not None
+    kinds = len(candidates) + (one_label is not None) + context
     limit = _path_limit(clock, kinds * len(tried) * FOLDS)
     data, choice, held = choose(candidates, replace(settings, time_limit=limit), tried, _joined(steps, few))
+    if context and choice.base and held is not None:
+        data, choice, held = choose_context(graphs, data, choice, held, settings, limit, tried)
+        settings = replace(settings, base_features="context" if choice.context else "edges")
     if one_label is not None and held is not None:
         choice, held = choose_oracle(held, choice, replace(one_label, time_limit=limit), tried)
-        settings = one_label if choice.oracle == one_label.oracle else settings
+        if choice.oracle == one_label.oracle:
+            settings = replace(one_label, base_features=settings.base_features)
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
 

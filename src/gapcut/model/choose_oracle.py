@@ -28,7 +28,7 @@ def choose_oracle(
     path: list[HeldOut] = []
     if first and best_of(first).accuracy > before:
         path = other_folds(folds, settings, first)
-    trials = (*choice.trials, *trials_of(first, path, choice.base, settings.oracle))
+    trials = (*choice.trials, *trials_of(first, path, choice.base, settings.oracle, choice.context))
     picked = max((h for h in path if h.certified), key=lambda h: h.accuracy, default=None)
     if picked is None:
         found = "is certified on the first fold only" if path else "is not certified" if not first else ""

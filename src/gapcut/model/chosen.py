@@ -13,29 +13,33 @@ from gapcut.parameters import OracleName
 @dataclass(frozen=True)
 class Trial:
     """Accuracy on the nodes of each held-out fold, or of the first alone, at a ``C``, with the base or without, and
-    with an ``oracle``.
+    with an ``oracle``; ``context``: whether the base saw what it takes a node's neighbours for.
     """
 
     C: float
     base: bool
     oracle: OracleName
     scores: tuple[float, ...]
+    context: bool = False
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The ``C`` and the ``oracle`` of a model, whether a base joined, the ``trials`` behind that, and why, in words."""
+    """The ``C`` and the ``oracle`` of a model, whether a base joined, and with ``context``, the ``trials`` behind that,
+    and why, in words."""
 
     C: float
     base: bool
     oracle: OracleName
     trials: tuple[Trial, ...]
     reason: str
+    context: bool = False
 
     def to_state(self) -> dict[str, Any]:
         """For JSON."""
-        trials = [[t.C, t.base, t.oracle, list(t.scores)] for t in self.trials]
+        trials = [[t.C, t.base, t.oracle, list(t.scores)] + [True] * t.context for t in self.trials]
         return {
+            **({"context": True} if self.context else {}),
             "C": self.C,
             "base": self.base,
             "oracle": self.oracle,
@@ -46,12 +50,15 @@ class Choice:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Choice:
         """Back. Raises ValueError and its kin for anything else."""
-        trials = tuple(Trial(C, base, name, tuple(scores)) for C, base, name, scores in state["trials"])
-        choice = cls(state["C"], state["base"], state["oracle"], trials, state["reason"])
+        trials = tuple(
+            Trial(C, base, name, tuple(scores), *more) for C, base, name, scores, *more in state["trials"]
+        )
+        context = state.get("context", False)
+        choice = cls(state["C"], state["base"], state["oracle"], trials, state["reason"], context)
         numbers = [choice.C, *(v for t in trials for v in (t.C, *t.scores))]
         if not all(type(v) is float and math.isfinite(v) for v in numbers) or not choice.C > 0:
             raise ValueError("the choice of C holds something that is no number")
-        flags = (choice.base, *(t.base for t in trials))
+        flags = (choice.base, context, *(flag for t in trials for flag in (t.base, t.context)))
         named = all(name in KINDS for name in (choice.oracle, *(t.oracle for t in trials)))
         if type(choice.reason) is not str or not named or not all(type(flag) is bool for flag in flags):
             raise ValueError("the choice of C is malformed")

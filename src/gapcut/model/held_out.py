@@ -158,10 +158,12 @@ def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list
     return out
 
 
-def trials_of(first: Sequence[Fold], path: Sequence[HeldOut], base: bool, oracle: OracleName) -> list[Trial]:
+def trials_of(
+    first: Sequence[Fold], path: Sequence[HeldOut], base: bool, oracle: OracleName, context: bool = False
+) -> list[Trial]:
     """What was tried, ascending in C: the scores of all folds where they were learned, else of the first."""
     known = {held.C: held.by_fold for held in path}
-    return [Trial(fold.C, base, oracle, known.get(fold.C, (fold.accuracy,))) for fold in first]
+    return [Trial(fold.C, base, oracle, known.get(fold.C, (fold.accuracy,)), context) for fold in first]
 
 
 def best_of(path: Sequence[Fold]) -> Fold:

@@ -32,6 +32,7 @@ def to_keep(asked: Settings, found: Decided) -> dict[str, Any]:
         "standardize": taken.standardize,
         "oracle": taken.oracle,
         "base": found.data.base is not None,
+        "base_features": taken.base_features,
         "choice": None if found.choice is None else found.choice.to_state(),
         "temperature": found.temperature,
     }
@@ -51,7 +52,8 @@ def found_before(graphs: Sequence[Graph], settings: Settings) -> Decided | None:
     try:
         values = {name: kept[name] for name in ("node_lift", "standardize", "oracle")}
         base = None if not kept["base"] else "trees" if settings.base == "auto" else settings.base
-        values |= {"C": kept["C"], "base": base, "probability": False}
+        features = kept.get("base_features", settings.base_features)
+        values |= {"C": kept["C"], "base": base, "base_features": features, "probability": False}
         taken = Settings.checked({f.name: getattr(settings, f.name) for f in fields(settings)} | values)
         if type(taken.C) is not float or "auto" in (taken.node_lift, taken.oracle):
             raise ValueError("it was not chosen to the end")

@@ -26,7 +26,7 @@ from gapcut.oracles.base import Oracle
 from gapcut.oracles.brute import Labelled
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, indicator_losses, learning_problem
-from gapcut.stacking import Base, fit_base, seconds_of_trees
+from gapcut.stacking import Base, BaseFeatures, add_context, fit_base, seconds_of_trees
 from gapcut.typing import FloatArray, IntArray
 
 FEWEST_NODES = 1000
@@ -119,7 +119,9 @@ def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> 
         why = _why_no_base(graphs, codes, settings) if settings.base == "auto" else ""
         if not why:
             seed, threads = settings.draw_seed(), settings.threads
-            bases.append(fit_base(kind, settings.base_features, graphs, codes, coder.n_labels, seed, threads))
+            bases.append(
+                fit_base(kind, _first_features(settings), graphs, codes, coder.n_labels, seed, threads)
+            )
     sets = [labelled_part(ready, coder, pipeline, tuples, base) for base in bases]
     if isinstance(graphs, GraphFolder) and all(map(operator.is_, sets[0].graphs, ready)):
         sets = [replace(sets[0], folder=graphs if len(sets[0].graphs) == len(ready) else None)]
@@ -128,15 +130,45 @@ def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> 
 
 def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> str:
     """Why ``base="auto"`` is none on these graphs, whatever folds might say; else empty."""
-    nodes, limit = int((codes >= 0).sum()), settings.time_limit
+    nodes = int((codes >= 0).sum())
     if nodes < FEWEST_NODES:
         return f"no base: {nodes:,} labelled nodes are fewer than {FEWEST_NODES:,}"
+    why = _too_long(_first_features(settings), graphs, codes, settings)
+    return f"no base: {why}" if why else ""
+
+
+def _first_features(settings: Settings) -> BaseFeatures:
+    """What the base sees unless folds say more."""
+    return "edges" if settings.base_features == "auto" else settings.base_features
+
+
+def _too_long(features: BaseFeatures, graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> str:
+    """Why the time limit does not allow trees on these features; else empty."""
+    limit = settings.time_limit
     if limit is None:
         return ""
-    seconds = seconds_of_trees(settings.base_features, graphs, codes, settings.draw_seed(), settings.threads)
+    seconds = seconds_of_trees(features, graphs, codes, settings.draw_seed(), settings.threads)
     if seconds <= BASE_SHARE * limit:
         return ""
-    return f"no base: it would take about {seconds:.2g} s, more than a quarter of the time limit"
+    return f"it would take about {seconds:.2g} s, more than a quarter of the time limit"
+
+
+def with_context(
+    graphs: Sequence[Graph], data: TrainingSet, settings: Settings
+) -> tuple[TrainingSet | None, str]:
+    """The set whose base sees context too, from one whose base sees edges, or the reason why the time limit forbids it;
+    ``graphs``: those that the set was made of."""
+    assert data.base is not None
+    assert settings.base is not None
+    codes, _ = _codes(graphs, data.coder)
+    why = _too_long("context", graphs, codes, settings)
+    if why:
+        return None, f"no context: {why}"
+    kind = "trees" if settings.base == "auto" else settings.base
+    base = add_context(data.base, kind, graphs, codes, settings.draw_seed(), settings.threads)
+    return labelled_part(
+        data.pipeline.transform_all(graphs), data.coder, data.pipeline, data.tuples, base
+    ), ""
 
 
 def training_set(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> TrainingSet:

@@ -2,6 +2,7 @@
 
 from gapcut.parameters.declaration import Range, accepted, allowed, parameters_section, summary, texts
 from gapcut.parameters.declared import (
+    BaseFeaturesChoice,
     Callback,
     Frozen,
     LearnerName,
@@ -18,6 +19,7 @@ from gapcut.parameters.versions import DEFAULTS, defaults
 
 __all__ = [
     "DEFAULTS",
+    "BaseFeaturesChoice",
     "Callback",
     "Frozen",
     "LearnerName",

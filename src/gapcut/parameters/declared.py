@@ -24,6 +24,7 @@ LearnerName: TypeAlias = Literal[
 ComparedOracle: TypeAlias = Literal["qpbo", "qpbo-rounded", "qpbo-rounded-energy", "icm", "bp"]
 OracleName: TypeAlias = Literal["auto", "cut", "tree", "trws", "ilp", "lp", ComparedOracle, "brute"]
 QpSolver: TypeAlias = Literal["dual", "dcd", "clarabel"]
+BaseFeaturesChoice: TypeAlias = Literal["auto"] | BaseFeatures
 NodeLiftChoice: TypeAlias = Literal["auto", "none", "stumps"]
 PairwiseKind: TypeAlias = Literal["full", "symmetric", "potts"]
 SignRule: TypeAlias = Literal["auto", "pairwise", "none"]
@@ -132,7 +133,9 @@ class Parameters:
         ``StandardScaler``) as arrays, and refuses others.
     base_features: What the base sees of a node.
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
-        ``context``: in two more rounds also what the round before takes its neighbours for.
+        ``context``: in two more rounds also what the round before takes its neighbours for. ``auto``: edges, and
+        context in its place where the base is decided by folds, or C is, and these are more accurate with it by more
+        than one standard error.
     probability: Fit the temperature of ``predict_proba`` on held-out folds.
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
@@ -177,7 +180,7 @@ class Parameters:
     degree_scale: DegreeScale = "none"
     incidence_scale: IncidenceScale = "auto"
     base: BaseChoice | None = None
-    base_features: BaseFeatures = "edges"
+    base_features: BaseFeaturesChoice = "edges"
     probability: bool = False
     verbose: bool = False
     engine: ShardEngineName = "threads"

@@ -39,6 +39,8 @@ _TIMED = 3000
 """Labelled nodes of the graphs on which the time of trees is measured, about."""
 _TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
+_LATER, _LEAST_LATER = 0.5, 40
+"""Part of the trees that rounds after the first have, and how many at least: they start from what is nearly right."""
 _ROUNDS: dict[str, int] = {"own": 1, "edges": 1, "context": 3}
 _CONTEXT = ("source", "part", "scale")
 _State = tuple[dict[str, AnyArray], dict[str, Any]]
@@ -62,6 +64,8 @@ class Base:
     rounds: tuple[Classifier, ...]
     n_classes: int
     held_out: Float32Array
+    said: Float32Array | None = None
+    """(V, K) probabilities that ``held_out`` has the logarithms of, not clipped; None in a base from a file."""
 
     def log_probabilities(self, graphs: Sequence[Graph], n_threads: int = 1) -> Float32Array:
         """(V, K) of all nodes of graphs that were not trained on, clipped at a thousandth."""
@@ -164,24 +168,59 @@ def fit_base(
     """Fit on the nodes of all graphs that have a code: ``codes`` (V,), negative elsewhere. Folds are made of whole
     graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them."""
     rows, columns = _varying(node_rows(graphs, features != "own"))
+    own, said = _grown(base, rows, graphs, codes, n_classes, seed, n_threads)
+    first: BaseFeatures = "own" if features == "own" else "edges"
+    found = Base(first, columns, None, (own,), n_classes, _log(said), said)
+    return add_context(found, base, graphs, codes, seed, n_threads) if features == "context" else found
+
+
+def add_context(
+    found: Base,
+    base: BaseKind,
+    graphs: Sequence[Graph],
+    codes: IntArray,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Base:
+    """What :func:`fit_base` makes with ``features="context"``, from what it made of the same with "edges"."""
+    assert found.features == "edges"
+    assert found.said is not None
+    rows = node_rows(graphs, True)[:, found.columns]
+    context = Context.of(graphs)
+    rounds, said = list(found.rounds), found.said
+    for _ in range(len(rounds), _ROUNDS["context"]):
+        table = _with_context(rows, said, graphs, context)
+        later, said = _grown(base, table, graphs, codes, found.n_classes, seed, n_threads, later=True)
+        rounds.append(later)
+    return Base("context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said)
+
+
+def _grown(
+    base: BaseKind,
+    table: Float32Array,
+    graphs: Sequence[Graph],
+    codes: IntArray,
+    n_classes: int,
+    seed: int,
+    n_threads: int,
+    *,
+    later: bool = False,
+) -> tuple[Classifier, Float32Array]:
+    """A round, the first or a later one: the classifier of all rows that have a code, and the held-out probabilities
+    of all."""
     weights = None
     if any(g.node_weights is not None for g in graphs):
         ones = (np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in graphs)
         weights = np.concatenate(list(ones))
+
+    def learn(used: AnyArray) -> Classifier:
+        known = used & (codes >= 0)
+        estimator = _trees(int(known.sum()), seed, n_threads, later) if isinstance(base, str) else base
+        return _fit(estimator, table, codes, weights, known, n_classes)
+
     fold = node_folds(graphs, codes >= 0, seed)
-    context = Context.of(graphs) if _ROUNDS[features] > 1 else None
-    rounds: list[Classifier] = []
-    table, held_out = rows, np.empty((len(rows), n_classes), dtype=np.float32)
-    for _ in range(_ROUNDS[features]):
-        if rounds:
-            table = _with_context(rows, held_out, graphs, context)
-
-        def learn(used: AnyArray, table: Float32Array = table) -> Classifier:
-            return _fit(base, table, codes, weights, used & (codes >= 0), n_classes, seed, n_threads)
-
-        held_out = out_of_fold(fold, n_classes, _predictor(learn, table, n_threads))
-        rounds.append(learn(np.ones(len(codes), dtype=np.bool_)))
-    return Base(features, columns, context, tuple(rounds), n_classes, _log(held_out))
+    said = out_of_fold(fold, n_classes, _predictor(learn, table, n_threads))
+    return learn(np.ones(len(codes), dtype=np.bool_)), said
 
 
 def seconds_of_trees(
@@ -205,7 +244,8 @@ def seconds_of_trees(
     estimator.set_params(n_estimators=few).fit(np.asfortranarray(rows[known]), codes[:n_nodes][known])
     larger = n_known * np.log(max(2, n_known)) / (size * np.log(size))
     grown = float((time.monotonic() - start) * larger * trees / few)
-    return prepared + _ROUNDS[features] * FOLDS * grown  # folds of all but one in FOLDS, and one of all
+    rounds = 1.0 + _LATER * (_ROUNDS[features] - 1)
+    return prepared + rounds * FOLDS * grown  # folds of all but one in FOLDS, and one of all
 
 
 def _varying(rows: Float32Array) -> tuple[Float32Array, IntArray]:
@@ -228,14 +268,12 @@ def _predictor(
 
 
 def _fit(
-    base: BaseKind,
+    base: ProbabilityEstimator,
     table: Float32Array,
     codes: IntArray,
     weights: FloatArray | None,
     used: AnyArray,
     n_classes: int,
-    seed: int,
-    n_threads: int,
 ) -> Classifier:
     from sklearn.base import clone  # slow to import
     from sklearn.utils.validation import has_fit_parameter
@@ -244,7 +282,7 @@ def _fit(
     if len(seen) < 2:  # nothing to tell apart
         sure = np.full(n_classes, 1.0 / n_classes) if not len(seen) else np.eye(n_classes)[seen[0]]
         return TreeForest.constant(sure, table.shape[1])
-    estimator: Any = _trees(int(used.sum()), seed, n_threads) if isinstance(base, str) else clone(base)
+    estimator: Any = clone(base)
     takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
     more = {"sample_weight": weights[used]} if weights is not None and takes_weights else {}
     rows = table[used]
@@ -253,11 +291,13 @@ def _fit(
     return kept(estimator.fit(rows, codes[used], **more), n_classes)
 
 
-def _trees(n_nodes: int, seed: int, n_threads: int) -> Any:
+def _trees(n_nodes: int, seed: int, n_threads: int, later: bool = False) -> Any:
     """Extremely randomised trees (Geurts et al., Machine Learning 63, 2006) with pure leaves."""
     from sklearn.ensemble import ExtraTreesClassifier
 
-    count = min(_TREES, max(_LEAST_TREES, _GROWN // n_nodes))
+    count = min(_TREES, max(_LEAST_TREES, _GROWN // max(1, n_nodes)))
+    if later:
+        count = min(count, max(_LEAST_LATER, int(_LATER * count)))
     most = _ROWS if n_nodes > _ROWS else None
     return ExtraTreesClassifier(
         count, bootstrap=most is not None, max_samples=most, random_state=seed, n_jobs=n_threads

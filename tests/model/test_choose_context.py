@@ -1,0 +1,129 @@
+"""What the base takes a node's neighbours for joins where folds are more accurate with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gapcut.model.training
+from gapcut import Graph, GraphSet, StructuredSVM
+from gapcut.model.choice import decide
+from gapcut.model.kept_choice import to_keep
+from gapcut.model.settings import Settings
+from gapcut.stacking import add_context, fit_base
+from sample_graphs import same_model, sample_graphs
+
+FAST = {"gap": 5e-2, "loss_scale": 10.0, "base_features": "auto"}
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Small sets and forests will do."""
+    monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 100)
+    monkeypatch.setattr("gapcut.stacking.base._TREES", 40)
+    monkeypatch.setattr("gapcut.stacking.base._LEAST_TREES", 40)
+
+
+def parities(seed: int, count: int = 12) -> GraphSet:
+    """Chains: of every second node the label is told by its feature, though not in a line; of those between it is
+    whether their neighbours differ, which no weights of pairs can say."""
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for _ in range(count):
+        x = rng.normal(size=41)
+        told = np.arange(41) % 2 == 0
+        y = (np.abs(x) > 0.7).astype(int)
+        y[1::2] = y[:-1:2] != y[2::2]
+        chain = np.stack([np.arange(40), np.arange(1, 41)], axis=1)
+        graphs.append(Graph(np.c_[x * told, told], chain, np.ones((40, 1)), labels=y))
+    return GraphSet(graphs)
+
+
+@pytest.fixture
+def model():
+    return StructuredSVM(base="auto", **FAST).fit(parities(0))
+
+
+def test_context_joins_where_it_helps(model, tmp_path):
+    assert model.choice_.context
+    assert model.model_.base.features == "context"
+    assert "the base sees context" in model.choice_.reason
+    assert [len(t.scores) for t in model.choice_.trials if t.context] == [3]
+    without = StructuredSVM(base="auto", **{**FAST, "base_features": "edges"}).fit(parities(0))
+    assert model.score(parities(1)) > without.score(parities(1)) + 0.1
+    model.save(tmp_path / "m.gapcut")
+    back = StructuredSVM.load(tmp_path / "m.gapcut")
+    assert back.choice_ == model.choice_
+    assert same_model(back, model)
+    assert back.check(parities(0)).verdict == "holds"
+
+
+def test_the_model_is_the_one_of_what_was_chosen(model):
+    asked = {**FAST, "base_features": "context"}
+    assert same_model(model, StructuredSVM(base="trees", C=model.C_, **asked).fit(parities(0)))
+
+
+def test_context_is_told_by_folds_of_C_too():
+    svm = StructuredSVM(base="trees", C="cv", **FAST).fit(parities(0))
+    assert svm.choice_.context
+    assert svm.C_ in [t.C for t in svm.choice_.trials if t.context]
+
+
+def test_without_folds_the_base_sees_edges():
+    graphs = sample_graphs(4)
+    auto, edges = (
+        StructuredSVM(base="trees", **{**FAST, "base_features": f}).fit(graphs) for f in ("auto", "edges")
+    )
+    assert auto.model_.base.features == "edges"
+    assert same_model(auto, edges)
+
+
+def test_it_stays_out_where_neighbours_say_nothing():
+    rng = np.random.default_rng(0)
+    graphs = []
+    for _ in range(12):
+        x = rng.normal(size=40)
+        chain = np.stack([np.arange(39), np.arange(1, 40)], axis=1)
+        graphs.append(
+            Graph(x[:, None], chain, labels=((np.abs(x) > 0.7) ^ (rng.random(40) < 0.1)).astype(int))
+        )
+    svm = StructuredSVM(base="auto", **FAST).fit(graphs)
+    assert svm.choice_.base
+    assert not svm.choice_.context
+    assert "no context" in svm.choice_.reason
+    assert svm.model_.base.features == "edges"
+
+
+def test_a_time_limit_may_forbid_it(monkeypatch, model):
+    asked = {"edges": 1.0, "context": 100.0}
+    monkeypatch.setattr(gapcut.model.training, "seconds_of_trees", lambda features, *_: asked[features])
+    svm = StructuredSVM(base="auto", time_limit=200.0, **FAST).fit(parities(0))
+    assert svm.model_.base.features == "edges"
+    assert "no context: it would take about 1e+02 s, more than a quarter" in svm.choice_.reason
+
+
+def test_a_resumed_run_does_not_ask_again(monkeypatch, tmp_path):
+    graphs = parities(0)
+    whole = StructuredSVM(base="auto", **FAST).fit(graphs)
+    path = tmp_path / "run.ckpt"
+    stopped = StructuredSVM(base="auto", checkpoint=path, callback=lambda record: True, **FAST)
+    with pytest.warns(UserWarning, match="stopped"):
+        stopped.fit(graphs)
+    assert path.exists()
+    monkeypatch.setattr("gapcut.model.choice.choose_context", None)
+    resumed = StructuredSVM(base="auto", checkpoint=path, **FAST).fit(graphs)
+    assert same_model(resumed, whole)
+
+
+def test_what_is_kept_names_the_features():
+    settings = Settings.checked(StructuredSVM(base="auto", **FAST).get_params())
+    assert to_keep(settings, decide(parities(0), settings))["base_features"] == "context"
+
+
+def test_rounds_that_come_later_are_those_of_one_fit():
+    graphs = list(parities(0))
+    codes = np.concatenate([g.labels for g in graphs])
+    edges, at_once = (fit_base("trees", features, graphs, codes, 2, 3) for features in ("edges", "context"))
+    later = add_context(edges, "trees", graphs, codes, 3)
+    assert np.array_equal(later.held_out, at_once.held_out)
+    assert np.array_equal(later.log_probabilities(graphs), at_once.log_probabilities(graphs))
