@@ -31,7 +31,7 @@ from sample_graphs import sample_graphs
 NAMES = [f.name for f in fields(Parameters)]
 NUMBERS = ["C", "loss_scale", "gap", "eps", "max_passes", "time_limit", "random_state", "n_jobs"]
 DEFAULTS = StructuredSVM().get_params()
-SEARCHED = {"C": "cv", "oracle": "auto", "node_lift": "auto", "base": "auto"}
+SEARCHED = {"C": "cv", "oracle": "auto", "node_lift": "auto", "base": "auto", "base_features": "auto"}
 """What a command decides by itself and an estimator is told."""
 
 
