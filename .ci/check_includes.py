@@ -9,7 +9,7 @@ from pathlib import Path
 CPP = Path(__file__).resolve().parent.parent / "cpp"
 TOP_LEVEL = {
     "kernels": "base",
-    "page_file": "base",
+    "state_file": "base",
     "parallel": "base",
     "rounding": "base",
     "exact_sum": "base",

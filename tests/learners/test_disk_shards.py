@@ -64,16 +64,20 @@ def test_turns_of_planes_and_proofs(engine, make):
         assert np.array_equal(array, found[1][1][name])
 
 
-def test_nothing_is_mapped_between_two_questions(engine):
+def test_shards_take_turns_on_one_bench(engine):
     relaxation = LpOracle(snake_problem()).relaxation(PrimalDual().native(), 1, engine)
     relaxation.advance(3)
     assert relaxation.state.active_pairs > 0
-    shard = relaxation._pool._shards[0]
-    with pytest.raises(RuntimeError, match="not mapped"):
-        shard.save()
-    shard.wake()
-    assert shard.save()["arcs"].size > 0
-    shard.rest()
+    one, two = relaxation._pool._shards[:2]
+    before = one.save()
+    with pytest.raises(RuntimeError, match="another state is on the bench"):
+        two.save()
+    one.rest()
+    assert two.save()["arcs"].size > 0
+    two.rest()
+    for name, array in one.save().items():
+        assert np.array_equal(array, before[name])
+    one.rest()
 
 
 def test_a_signal_waits_for_the_end_of_an_iteration(engine, monkeypatch):
