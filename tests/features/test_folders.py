@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from gapcut.data import Graph, GraphFolder, GraphSet
-from gapcut.features import FeaturePipeline, stumps
+from gapcut.features import FeaturePipeline, passes, stumps
 from sample_cliques import xor_graphs
 from sample_graphs import sample_graphs
 
@@ -60,6 +60,36 @@ def test_the_bits_of_one_process(
     for name, values in arrays.items():
         assert values.tobytes() == wanted[name].tobytes(), name
     assert streamed.node_names == whole.node_names
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"degree_scale": "node", "edge_lift": "all"}, {"standardize": "scale"}]
+)
+@pytest.mark.parametrize("make", [uneven, sparse, xor_graphs])
+def test_two_passes_over_the_parts(tmp_path, monkeypatch, make, options):
+    make().save_parts(tmp_path / "parts", 1)
+    folder, read = GraphFolder(tmp_path / "parts"), []
+    plain = GraphFolder._read
+
+    def noted(self, number):
+        read.append(number)
+        return plain(self, number)
+
+    monkeypatch.setattr(GraphFolder, "_read", noted)
+    FeaturePipeline(**options).fit(folder)
+    assert read == 2 * list(range(folder.n_parts))
+
+
+def test_no_room_for_columns_of_nodes(tmp_path, monkeypatch):
+    uneven().save_parts(tmp_path / "parts", 1)
+
+    class Full:
+        def write(self, data):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(passes.tempfile, "TemporaryFile", Full)
+    with pytest.raises(OSError, match=r"has no room for columns of nodes .* TMPDIR names another"):
+        FeaturePipeline().fit(GraphFolder(tmp_path / "parts"))
 
 
 def test_an_empty_folder(tmp_path):

@@ -21,7 +21,8 @@ from gapcut.features import (
     incidence_sums,
 )
 from gapcut.features import standardize as standardize_module
-from gapcut.features.block import Block, blocks
+from gapcut.features.block import Block
+from gapcut.features.passes import Kept
 
 RNG = np.random.default_rng(7)
 
@@ -40,8 +41,8 @@ def with_edges(*tables: object) -> list[Graph]:
     return graphs
 
 
-def in_blocks(graphs: list[Graph]) -> list[Block]:
-    return list(blocks(graphs))
+def in_blocks(graphs: list[Graph]) -> Kept:
+    return Kept(graphs)
 
 
 def one_block(graph: Graph) -> Block:
@@ -111,7 +112,7 @@ def test_a_value_that_overflows_after_scaling_is_named() -> None:
 def test_centring_huge_sparse_input_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = with_nodes(sp.csr_array((200_000, 100_000)))
     with pytest.raises(ValueError, match=r'149.0 GiB: use standardize="scale"'):
-        NodeStandardizer().fit(graphs, Columns(("x",) * 100_000, ()))
+        NodeStandardizer().fit(in_blocks(graphs), Columns(("x",) * 100_000, ()))
     monkeypatch.setattr(standardize_module, "DENSE_LIMIT", 100)
     small = with_nodes(sp.csr_array(np.eye(3)))
     step = NodeStandardizer().fit(in_blocks(small), columns(small))

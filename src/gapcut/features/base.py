@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from gapcut.features.block import Block
+from gapcut.features.passes import Passes
+from gapcut.features.ranges import Ranges
 from gapcut.typing import AnyArray
 
 State = tuple[dict[str, AnyArray], dict[str, Any]]
@@ -38,9 +40,13 @@ class Step(ABC):
     learned: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
         """Learn from the blocks of all training graphs, whose feature columns have these names. ``blocks`` may be gone
         through several times; where they are not in memory each time costs reading them."""
+
+    def ranges_after(self, known: Ranges) -> Ranges:
+        """What is still known of the ranges of columns after this step, which is fitted."""
+        return known.without("node", "edge")
 
     @abstractmethod
     def transform(self, block: Block) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -117,49 +117,6 @@ def blocks(graphs: Iterable[Graph]) -> Iterator[Block]:
         size += graph.n_nodes + graph.n_edges + graph.n_cliques
     if part:
         yield Block.of(part)
-
-
-class Kept:
-    """Blocks of some graphs, in memory."""
-
-    def __init__(self, graphs: Sequence[Graph]) -> None:
-        self._blocks = list(blocks(graphs))
-
-    def __iter__(self) -> Iterator[Block]:
-        return iter(self._blocks)
-
-    def apply(self, change: Callable[[Block], Block]) -> None:
-        """The blocks are others from now on."""
-        for i, block in enumerate(self._blocks):
-            self._blocks[i] = change(block)
-
-
-class Replayed:
-    """Blocks of graphs that are not kept: read, and changed as before, each time they are gone through."""
-
-    def __init__(self, graphs: Iterable[Graph]) -> None:
-        self._graphs = graphs
-        self._changes: list[Callable[[Block], Block]] = []
-
-    def __iter__(self) -> Iterator[Block]:
-        for block in blocks(self._graphs):
-            for change in self._changes:
-                block = change(block)
-            yield block
-
-    def apply(self, change: Callable[[Block], Block]) -> None:
-        """The blocks are others from now on."""
-        self._changes.append(change)
-
-
-class Derived:
-    """What ``make`` says of each of some blocks, made anew each time it is gone through."""
-
-    def __init__(self, blocks: Iterable[Block], make: Callable[[Block], tuple[FloatArray, IntArray]]) -> None:
-        self._blocks, self._make = blocks, make
-
-    def __iter__(self) -> Iterator[tuple[FloatArray, IntArray]]:
-        return map(self._make, self._blocks)
 
 
 def graph_sums(table: AnyArray, offset: IntArray, total: FloatArray) -> None:

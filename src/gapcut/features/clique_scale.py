@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
@@ -13,7 +12,8 @@ from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block, CliqueRows
 from gapcut.features.intercept import CONSTANT
 from gapcut.features.lift import halves, lifted, names_of
-from gapcut.features.ranges import ColumnRanges
+from gapcut.features.passes import Passes
+from gapcut.features.ranges import Ranges
 from gapcut.typing import FloatArray, IntArray
 
 _log = logging.getLogger(__name__)
@@ -45,12 +45,11 @@ class CliqueColumns(Step):
         self.lift = choice("lift", lift, ("auto", "all", "none"))
         self.intercept = choice("intercept", intercept, (True, False))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
         found: list[tuple[int, int, int, float]] = []
-        for g, names in enumerate(columns.cliques):
-            ranges = ColumnRanges.of((b.cliques[g].features for b in blocks), len(names))
+        for g, ranges in enumerate(blocks.clique_ranges() if columns.cliques else ()):
             drop = ranges.constant if self.intercept else ranges.zero
-            for i in range(len(names)):
+            for i in range(len(columns.cliques[g])):
                 if self.scale and drop[i]:
                     continue
                 peak = float(ranges.peak[i]) if self.scale else 1.0
@@ -59,6 +58,9 @@ class CliqueColumns(Step):
         self.group, self.source, self.part = table[:, :3].astype(np.int64).T
         self.peak = table[:, 3]
         return self
+
+    def ranges_after(self, known: Ranges) -> Ranges:
+        return replace(known, cliques=None)
 
     def transform(self, block: Block) -> Block:
         groups = tuple(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
 
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block
+from gapcut.features.passes import Passes
 
 
 class DegreeScaler(Step):
@@ -25,7 +25,7 @@ class DegreeScaler(Step):
     def __init__(self, by: str = "graph") -> None:
         self.by = choice("degree_scale", by, ("graph", "node", "larger"))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
         return self
 
     def transform(self, block: Block) -> Block:

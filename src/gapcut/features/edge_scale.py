@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
@@ -10,7 +9,8 @@ import numpy as np
 
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block
-from gapcut.features.ranges import ColumnRanges
+from gapcut.features.passes import Passes
+from gapcut.features.ranges import ColumnRanges, Ranges
 from gapcut.typing import FloatArray, IntArray
 
 
@@ -30,11 +30,18 @@ class EdgeScaler(Step):
     def __init__(self, keep_constant: bool = False) -> None:
         self.keep_constant = choice("keep_constant", keep_constant, (True, False))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
-        ranges = ColumnRanges.of((b.edge_features for b in blocks), len(columns.edge))
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
+        ranges = blocks.ranges("edge")
         self.kept = np.flatnonzero(~(ranges.zero if self.keep_constant else ranges.constant)).astype(np.int64)
         self.peak = ranges.peak[self.kept]
         return self
+
+    def ranges_after(self, known: Ranges) -> Ranges:
+        """Rounding keeps the order of quotients, so the extremes are those of the columns divided."""
+        ends = known.of["edge"]
+        assert ends is not None
+        scaled = ColumnRanges(ends.low[self.kept] / self.peak, ends.high[self.kept] / self.peak)
+        return replace(known, of={**known.of, "edge": scaled})
 
     def transform(self, block: Block) -> Block:
         with np.errstate(over="ignore"):

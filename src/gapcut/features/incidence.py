@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from gapcut.data import Graph
 from gapcut.features.base import Columns, Step, choice
-from gapcut.features.block import Block, Derived, Kept, graph_sums
+from gapcut.features.block import Block, graph_sums
 from gapcut.features.intercept import append_columns
-from gapcut.features.ranges import ColumnRanges
+from gapcut.features.passes import Passes
+from gapcut.features.ranges import ColumnRanges, Ranges
 from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -40,14 +41,12 @@ class Incidence(Step):
     def __init__(self, scale: str = "none") -> None:
         self.scale = choice("incidence_scale", scale, ("none", "center", "standard"))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
         width = len(_sum_names(columns))
         self.mean, self.deviation = np.zeros(width), np.ones(width)
         if self.scale == "none":
             return self
-        sums: Any = Derived(blocks, lambda b: (incidence_sums(b), b.node_offset))
-        if isinstance(blocks, Kept):
-            sums = list(sums)
+        sums = blocks.tables(lambda b: (incidence_sums(b), b.node_offset))
         rows = 0
 
         def tables() -> Iterator[FloatArray]:
@@ -73,6 +72,9 @@ class Incidence(Step):
             deviation = np.sqrt(squares / rows) * peak
             self.deviation = np.where(ranges.constant | (deviation == 0.0), 1.0, deviation)
         return self
+
+    def ranges_after(self, known: Ranges) -> Ranges:
+        return known.without("node")
 
     def transform(self, block: Block) -> Block:
         with np.errstate(over="ignore", invalid="ignore"):

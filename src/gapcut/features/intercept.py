@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gapcut.features.base import Columns, Step
 from gapcut.features.block import Block
+from gapcut.features.passes import Passes
 from gapcut.late import is_sparse
 from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, FloatArray
@@ -21,7 +21,7 @@ CONSTANT = "constant"
 class Intercept(Step):
     """A last node column of ones (class biases) and a last edge column of ones (label pair biases)."""
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
         return self
 
     def transform(self, block: Block) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block
-from gapcut.features.ranges import ColumnRanges
+from gapcut.features.passes import Passes
 from gapcut.typing import FloatArray, IntArray
 
 _log = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ class SignLift(Step):
     def __init__(self, columns: str = "auto") -> None:
         self.columns = choice("edge_lift", columns, ("auto", "all"))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
-        ranges = ColumnRanges.of((b.edge_features for b in blocks), len(columns.edge))
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
+        ranges = blocks.ranges("edge")
         ends = enumerate(zip(ranges.low, ranges.high, strict=True))
         pairs = [(i, part) for i, (low, high) in ends for part in halves(low, high, self.columns)]
         self.source, self.part = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()

@@ -10,13 +10,14 @@ import numpy as np
 from gapcut.data import CliqueSet, Graph, GraphError, GraphFolder, GraphSet, names_differ, place
 from gapcut.data.cliques import LEAST, MOST
 from gapcut.features.base import Columns, State, Step, choice
-from gapcut.features.block import Kept, Replayed, blocks
+from gapcut.features.block import blocks
 from gapcut.features.clique_scale import CliqueColumns
 from gapcut.features.degree import DegreeScaler
 from gapcut.features.edge_scale import EdgeScaler
 from gapcut.features.incidence import Incidence
 from gapcut.features.intercept import Intercept
 from gapcut.features.lift import SignLift
+from gapcut.features.passes import Kept, Passes, Replayed
 from gapcut.features.standardize import NodeStandardizer
 from gapcut.features.stumps import QuantileStumps
 from gapcut.typing import AnyArray
@@ -110,8 +111,8 @@ class FeaturePipeline:
     def fit(self, graphs: Sequence[Graph]) -> Self:
         """Learn from raw training graphs; column names are taken from a GraphSet that has them.
 
-        Of a :class:`gapcut.GraphFolder` memory holds a part at a time, which is read anew for every pass of a step;
-        what is learned is the same, bit for bit.
+        Of a :class:`gapcut.GraphFolder` memory holds a part at a time. Parts are read twice, columns of nodes wait in
+        a temporary file; what is learned is the same, bit for bit.
         """
         if isinstance(graphs, GraphFolder):
             self._learn(graphs, Replayed(graphs))
@@ -126,7 +127,7 @@ class FeaturePipeline:
         self._learn(known, ready)
         return [graph for block in ready for graph in block.split()]
 
-    def _learn(self, known: GraphSet | GraphFolder, ready: Kept | Replayed) -> None:
+    def _learn(self, known: GraphSet | GraphFolder, ready: Passes) -> None:
         """Fit the steps in turn, each to what those before it make of the blocks."""
         if not len(known):
             raise ValueError("no graphs were given: at least one is needed to learn the feature steps")
@@ -142,7 +143,7 @@ class FeaturePipeline:
         columns = names
         for step in self.steps.values():
             step.fit(ready, columns)
-            ready.apply(step.transform)
+            ready.apply(step)
             columns = step.rename(columns)
         self._raw = names
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block, graph_sums
-from gapcut.features.ranges import ColumnRanges
+from gapcut.features.passes import Passes, Table
+from gapcut.features.ranges import Ranges
+from gapcut.late import is_sparse
 from gapcut.late import sparse as sp
 from gapcut.typing import FloatArray, IntArray
 
@@ -40,52 +42,48 @@ class NodeStandardizer(Step):
         self.mode = choice("standardize", mode, (True, "scale"))
         self.keep_constant = choice("keep_constant", keep_constant, (True, False))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
-        rows, sparse = 0, False
-
-        def tables() -> Iterator[Any]:
-            nonlocal rows, sparse
-            for block in blocks:
-                rows, sparse = rows + block.n_nodes, sparse or block.is_sparse
-                yield block.node_features
-
-        ranges = ColumnRanges.of(tables(), len(columns.node))
-        if self.mode is True and sparse:
-            refuse_huge(rows, len(columns.node), "the training graphs' node features")
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
+        tables = blocks.tables(_raw) if self.mode is True else ()
+        ranges = blocks.ranges("node")
+        if self.mode is True and blocks.sparse:
+            refuse_huge(blocks.rows("node"), len(columns.node), "the training graphs' node features")
         drop = ranges.zero if self.mode == "scale" and self.keep_constant else ranges.constant
         self.kept = np.flatnonzero(~drop).astype(np.int64)
         self.peak = ranges.peak[self.kept]
         self.mean, self.deviation = np.zeros(len(self.kept)), np.ones(len(self.kept))
         if self.mode is True:
-            self._fit_moments(blocks, max(1, rows))
+            self._fit_moments(tables, max(1, blocks.rows("node")))
         return self
 
-    def _fit_moments(self, blocks: Iterable[Block], rows: int) -> None:
+    def ranges_after(self, known: Ranges) -> Ranges:
+        return known.without("node")
+
+    def _fit_moments(self, tables: Iterable[Table], rows: int) -> None:
         """Mean and deviation of the columns divided by their peak, in two passes: neither can overflow."""
         total, squares = np.zeros(len(self.kept)), np.zeros(len(self.kept))
-        for block in blocks:
-            graph_sums(self._scaled(block), block.node_offset, total)
+        for features, offset in tables:
+            graph_sums(self._scaled(features), offset, total)
         self.mean = total / rows
-        for block in blocks:
-            graph_sums((self._scaled(block) - self.mean) ** 2, block.node_offset, squares)
+        for features, offset in tables:
+            graph_sums((self._scaled(features) - self.mean) ** 2, offset, squares)
         self.deviation = np.sqrt(squares / rows)
 
     def transform(self, block: Block) -> Block:
         if self.mode == "scale":
-            return block.with_features(node_features=self._scaled(block))
+            return block.with_features(node_features=self._scaled(block.node_features))
         if block.is_sparse:
             refuse_huge(block.n_nodes, block.node_dim, "a graph's node features")
         with np.errstate(over="ignore"):
-            scaled = self._scaled(block)
+            scaled = self._scaled(block.node_features)
             scaled -= self.mean
             scaled /= self.deviation
         return block.with_features(node_features=scaled)
 
-    def _scaled(self, block: Block) -> Any:
+    def _scaled(self, features: Any) -> Any:
         """Kept columns over their peak; dense if the mode centres them."""
-        features = block.node_features
+        sparse: bool = is_sparse(features)
         with np.errstate(over="ignore"):
-            if not block.is_sparse:
+            if not sparse:
                 return features[:, self.kept] / self.peak
             if self.mode is True:
                 return features.toarray()[:, self.kept] / self.peak
@@ -99,6 +97,10 @@ class NodeStandardizer(Step):
     def check(self, columns: Columns) -> None:
         self._demand_columns("kept", len(columns.node), "peak", "mean", "deviation")
         self._demand(bool((self.peak > 0).all() and (self.deviation > 0).all()), "a scale is not positive")
+
+
+def _raw(block: Block) -> Table:
+    return block.node_features, block.node_offset
 
 
 def refuse_huge(rows: int, columns: int, what: str, remedy: str = 'standardize="scale"') -> None:

@@ -10,6 +10,8 @@ import numpy as np
 
 from gapcut.features.base import Columns, Step, choice
 from gapcut.features.block import Block
+from gapcut.features.passes import Passes
+from gapcut.features.ranges import Ranges, Side
 from gapcut.features.standardize import refuse_huge
 from gapcut.typing import FloatArray, IntArray
 
@@ -41,11 +43,11 @@ class QuantileStumps(Step):
         self.n_thresholds = n_thresholds
         self.of = choice("of", of, ("node", "edge"))
 
-    def fit(self, blocks: Iterable[Block], columns: Columns) -> Self:
+    def fit(self, blocks: Passes, columns: Columns) -> Self:
         source: list[int] = []
         threshold: list[float] = []
         width = len(self._names(columns))
-        rows = sum(b.n_nodes if self.of == "node" else b.n_edges for b in blocks)
+        rows = blocks.rows(self._side)
         at_once = max(1, MOST_BYTES // (8 * max(1, rows)))
         for start in range(0, width if rows else 0, at_once):
             some = slice(start, min(width, start + at_once))
@@ -58,6 +60,13 @@ class QuantileStumps(Step):
         self.source = np.array(source, dtype=np.int64)
         self.threshold = np.array(threshold, dtype=np.float64)
         return self
+
+    @property
+    def _side(self) -> Side:
+        return "node" if self.of == "node" else "edge"
+
+    def ranges_after(self, known: Ranges) -> Ranges:
+        return known.without(self._side)
 
     def transform(self, block: Block) -> Block:
         answers = (self._table(block)[:, self.source] <= self.threshold).astype(np.float64)
