@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from gapcut import StructuredSVM
-from gapcut.cli import main
+from gapcut.cli import labelling, main
 from gapcut.cli.file_queue import LEDGER
 from gapcut.data import GraphSet
-from gapcut.scenes.clouds import write_cloud
+from gapcut.scenes import tiles
+from gapcut.scenes.clouds import las, write_cloud
 from same_files import assert_same_arrays
 from sample_graphs import sample_graphs
 from street_samples import street
@@ -230,6 +232,25 @@ def same_labels(scans, run, one, two, *options):
 
 def test_scans_in_processes(scans, tmp_path, run):
     same_labels(scans, run, tmp_path / "one", tmp_path / "two", "--engine", "processes", "--jobs", 2)
+
+
+@pytest.mark.parametrize(("options", "at_once"), [((), 1), (("--engine", "processes", "--jobs", 2), 2)])
+def test_scans_at_work_at_once_share_the_free_memory(scans, tmp_path, run, monkeypatch, options, at_once):
+    """Counted before the first one begins; a scan that is larger than its share is cut into tiles."""
+    seen = []
+
+    def noted(workers, work, jobs, settings):
+        seen.append(work.tiling)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(labelling, "do_files", noted)
+    monkeypatch.setattr(tiles, "free_bytes", lambda: 1.2e6)
+    out = tmp_path / "out"
+    assert run("label", scans / "in", "--model", scans / "m.gapcut", "--out", out, *options)[0] == 2
+    assert [tiling.whole for tiling in seen] == [0.6e6 / at_once]
+    monkeypatch.setattr(las, "announced_points", lambda path: 900)
+    grown = SimpleNamespace(settings=SimpleNamespace(segments="grown"))
+    assert (seen[0].options(scans / "in" / "0.npz", grown) is None) == (at_once == 1)
 
 
 @pytest.mark.cluster

@@ -22,13 +22,22 @@ _WHOLE_BYTES_A_POINT = 600
 _SHARE = 0.5  # of the free memory
 
 
+def whole_bytes(at_once: int) -> float:
+    """What each of so many scans at work may take if it is labelled whole, of the memory that is free now."""
+    from gapcut.scenes.tiles import free_bytes
+
+    return _SHARE * free_bytes() / max(1, at_once)
+
+
 @dataclass(frozen=True)
 class Tiling:
-    """What ``--tile`` and ``--halo`` ask for (None: nothing), and the number of processes."""
+    """What ``--tile`` and ``--halo`` ask for (None: nothing), and the number of processes. ``whole``: bytes that a scan
+    may take if it is labelled whole (None: as if it were the only one, when its turn comes)."""
 
     tile: float | None
     halo: float | None
     jobs: int
+    whole: float | None = None
 
     def check(self) -> bool:
         """Whether tiles are asked for. Raises ValueError for sizes that are none."""
@@ -40,11 +49,12 @@ class Tiling:
     def options(self, source: Path, model: SceneModel) -> TileOptions | None:
         """How to cut a file into tiles; None, to label it whole, where nothing asks for tiles and it is small."""
         from gapcut.scenes.clouds.las import announced_points
-        from gapcut.scenes.tiles import TileOptions, free_bytes
+        from gapcut.scenes.tiles import TileOptions
 
         asked = self.check()
         n = announced_points(source) or 0
-        large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > _SHARE * free_bytes()
+        most = whole_bytes(1) if self.whole is None else self.whole
+        large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > most
         if not (asked or (large and model.settings.segments == "grown")):
             return None
         return TileOptions(self.tile, self.halo, self.jobs)

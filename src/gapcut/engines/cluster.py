@@ -53,6 +53,11 @@ class RayCluster:
         self._print = self._driver.print_to_stdstream
         self._driver.print_to_stdstream = _log
 
+    @property
+    def at_once(self) -> int:
+        """See :class:`gapcut.engines.work.Engine`; of all machines, as they are now."""
+        return self._places()
+
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Outcomes[Result]:
         """See :class:`gapcut.engines.work.Engine`."""
         ray = self.ray

@@ -25,7 +25,7 @@ class Processes:
     threads, elsewhere = 1, False
 
     def __init__(self, processes: int) -> None:
-        self._processes = processes
+        self.at_once = processes
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Outcomes[Result]:
         """See :class:`gapcut.engines.work.Engine`.
@@ -33,7 +33,7 @@ class Processes:
         A pool does not say whose process died: all items at work then are done again one by one.
         """
         rest = enumerate(items)
-        lost = yield from self._run(work, rest, self._processes)
+        lost = yield from self._run(work, rest, self.at_once)
         while lost:
             for suspect in lost:
                 for _ in range(_TRIES):
@@ -41,7 +41,7 @@ class Processes:
                         break
                 else:
                     yield Outcome(suspect[0], None, DIED)
-            lost = yield from self._run(work, rest, self._processes)
+            lost = yield from self._run(work, rest, self.at_once)
 
     def close(self) -> None:
         """Pools end with their items."""

@@ -37,6 +37,10 @@ class Engine(Protocol):
         """How many the work on one item may use."""
 
     @property
+    def at_once(self) -> int:
+        """How many items may be at work at the same time."""
+
+    @property
     def elsewhere(self) -> bool:
         """Whether workers have another working folder, so that paths must be absolute."""
 
@@ -65,7 +69,7 @@ def attempt(work: Callable[[Any], Any], item: Any) -> tuple[Any, str | None]:
 class Threads:
     """This process: items in turn, each on all threads."""
 
-    elsewhere = False
+    elsewhere, at_once = False, 1
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
