@@ -1,13 +1,15 @@
 """Training on a Ray cluster of this machine against threads of one process: the same work, to the same bits.
 
     python benchmarks/actors.py [--graphs 200] [--workers 2] [--nodes 500] [--edges 5000] [--passes 3] [--oracle cut]
+        [--apart]
 
 The first ``--passes`` certificates (0: none) with so many threads, and with so many actors of one thread, whose making
 counts; an iteration of both, by the clock and by the processor: CPU seconds of the process (threads), and of the
 busiest actor and of the driver, which work one after the other; of the rest a question and its answer without the work,
 and the bytes of both. The processor's figures do not depend on what else the machine does: "critical" is the longest
 way through an iteration, which is its time where each thread or actor has a core. Needs the extra ``cluster``. Rounds
-take turns; medians. A Markdown table goes to standard output.
+take turns, or with ``--apart`` threads have theirs first and then leave the memory to the actors; medians. A Markdown
+table goes to standard output.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import LearnResult
 from gapcut.oracles import CutOracle, Oracle
 from gapcut.oracles.lp import LpOracle
+from gapcut.oracles.relaxation import Relaxation
 from gapcut.problem import LearningProblem, learning_problem, shard_ends
 
 ROUNDS, ITERATIONS, WARM = 3, 5, 15
@@ -58,6 +61,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--oracle", choices=["cut", "lp"], default="cut")
+    parser.add_argument("--apart", action="store_true")
     options = parser.parse_args()
     problem = rooms(options.graphs, options.nodes, options.edges)
     ray.init(num_cpus=options.workers, include_dashboard=False, log_to_driver=False, logging_level="error")
@@ -71,7 +75,7 @@ def main() -> None:
         show(
             f"{options.passes} certificates, s", *whole_runs(problem, engines, options.passes, options.oracle)
         )
-    for what, threads, actors in iterations(problem, engines, options.oracle, options.workers):
+    for what, threads, actors in iterations(problem, engines, options):
         show(what, threads, actors)
     pool = engines["actors"][1].spread(Nothing, [()] * (len(shard_ends(problem.core)) - 1), 1)
     order, answer = np.zeros(problem.core.full_dim), np.zeros(problem.core.full_dim)
@@ -122,27 +126,43 @@ def whole_runs(
 
 
 def iterations(
-    problem: LearningProblem, engines: dict[str, tuple[int, ShardEngine]], oracle: str, workers: int
+    problem: LearningProblem, engines: dict[str, tuple[int, ShardEngine]], options: argparse.Namespace
 ) -> Iterator[tuple[str, float, float]]:
     """Milliseconds of one, after so many that label pairs in use are those of a run."""
-    relaxations = []
-    for threads, engine in engines.values():
-        relaxation = ORACLES[oracle](problem, threads).relaxation(PrimalDual().native(), threads, engine)
+    workers = options.workers
+
+    def warmed(name: str) -> Relaxation:
+        threads, engine = engines[name]
+        relaxation = ORACLES[options.oracle](problem, threads).relaxation(
+            PrimalDual().native(), threads, engine
+        )
         relaxation.advance(WARM)
-        relaxations.append(relaxation)
-    rounds: list[list[tuple[float, float, float]]] = [[], []]
-    for _ in range(ROUNDS):
-        for relaxation, found in zip(relaxations, rounds, strict=True):
-            before = actor_seconds()
-            own = time.process_time()
-            wall = timed(lambda r=relaxation: r.advance(ITERATIONS))
-            busiest = max((now - before[pid] for pid, now in actor_seconds().items()), default=0.0)
-            found.append((wall, time.process_time() - own, busiest))
-    threads, actors = (np.median(found, axis=0) * (1e3 / ITERATIONS) for found in rounds)
+        return relaxation
+
+    rounds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in engines}
+    if options.apart:
+        for name, found in rounds.items():
+            relaxation = warmed(name)
+            found += [one_round(relaxation) for _ in range(ROUNDS)]
+            del relaxation
+    else:
+        relaxations = {name: warmed(name) for name in engines}
+        for _ in range(ROUNDS):
+            for name, found in rounds.items():
+                found.append(one_round(relaxations[name]))
+    threads, actors = (np.median(found, axis=0) * (1e3 / ITERATIONS) for found in rounds.values())
     yield "iteration, ms", threads[0], actors[0]
     yield "of the processor: threads together; busiest actor", threads[1], actors[2]
     yield "of the processor: driver", 0.0, actors[1]
     yield "critical, ms", threads[1] / workers, actors[1] + actors[2]
+
+
+def one_round(relaxation: Relaxation) -> tuple[float, float, float]:
+    """Seconds of some iterations: of the clock, of this process, of the busiest actor."""
+    before, own = actor_seconds(), time.process_time()
+    wall = timed(lambda: relaxation.advance(ITERATIONS))
+    busiest = max((now - before[pid] for pid, now in actor_seconds().items()), default=0.0)
+    return wall, time.process_time() - own, busiest
 
 
 def actor_seconds() -> dict[int, float]:

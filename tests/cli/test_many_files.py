@@ -10,10 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from gapcut import StructuredSVM
-from gapcut.cli import labelling, main
+from gapcut.cli import labelling, main, tiling
 from gapcut.cli.file_queue import LEDGER
 from gapcut.data import GraphSet
-from gapcut.scenes import tiles
 from gapcut.scenes.clouds import las, write_cloud
 from same_files import assert_same_arrays
 from sample_graphs import sample_graphs
@@ -244,10 +243,10 @@ def test_scans_at_work_at_once_share_the_free_memory(scans, tmp_path, run, monke
         raise ValueError("enough")
 
     monkeypatch.setattr(labelling, "do_files", noted)
-    monkeypatch.setattr(tiles, "free_bytes", lambda: 1.2e6)
+    monkeypatch.setattr(tiling, "free_bytes", lambda: 1.2e6)
     out = tmp_path / "out"
     assert run("label", scans / "in", "--model", scans / "m.gapcut", "--out", out, *options)[0] == 2
-    assert [tiling.whole for tiling in seen] == [0.6e6 / at_once]
+    assert [each.whole for each in seen] == [0.6e6 / at_once]
     monkeypatch.setattr(las, "announced_points", lambda path: 900)
     grown = SimpleNamespace(settings=SimpleNamespace(segments="grown"))
     assert (seen[0].options(scans / "in" / "0.npz", grown) is None) == (at_once == 1)

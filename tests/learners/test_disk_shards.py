@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,9 @@ from sample_graphs import sample_graphs
 from tiny import TinyGraph
 
 LIMITS = Limits(gap=1e-3)
+PAIRED = 100.0
+"""C from which on the cut has label pairs in use, whose state is on disk."""
+
 pytestmark = pytest.mark.usefixtures("forced")
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
 
@@ -32,7 +37,7 @@ def engine(tmp_path):
 @both
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_bits_of_one_process(engine, make, threads):
-    problem = snake_problem()
+    problem = snake_problem(C=PAIRED)
     there = PrimalDual(engine=engine, n_threads=threads).run(problem, make(problem), LIMITS)
     same_bits(PrimalDual().run(problem, make(problem), LIMITS), there)
 
@@ -176,6 +181,38 @@ def test_a_disk_that_fills_up_keeps_the_best_model(engine, monkeypatch, make):
     found = PrimalDual(engine=engine).run(problem, make(problem), LIMITS)
     assert "/scratch has no room for the state" in found.message
     assert 0.0 < found.certificate.lower <= found.certificate.upper < np.inf
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on the size of files")
+def test_a_file_that_cannot_grow_ends_the_run_in_words(engine):
+    import resource
+
+    problem = snake_problem(C=PAIRED)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        found = PrimalDual(engine=engine).run(problem, CutOracle(problem), LIMITS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "has no room for the state" in found.message
+    assert "File too large" in found.message
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").is_file(), reason="needs counts of what is written")
+def test_what_only_reads_writes_nothing(engine):
+    def written():
+        lines = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+        return int(lines["wchar"])
+
+    relaxation = CutOracle(snake_problem(C=PAIRED)).relaxation(PrimalDual().native(), 1, engine)
+    relaxation.advance(80)
+    assert relaxation.state.active_pairs > 0
+    start = written()
+    relaxation.slack(relaxation.weights())
+    relaxation.save()
+    assert written() - start < 4096
+    relaxation.advance(1)
+    assert written() - start > 4096
 
 
 class Filling:

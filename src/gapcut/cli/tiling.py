@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapcut.cli.outputs import reasons_path, segments_path
-from gapcut.engines import peak_memory_mb
+from gapcut.engines import free_bytes, peak_memory_mb
 
 if TYPE_CHECKING:
     from gapcut.scenes.labelling import SceneModel
@@ -24,8 +24,6 @@ _SHARE = 0.5  # of the free memory
 
 def whole_bytes(at_once: int) -> float:
     """What each of so many scans at work may take if it is labelled whole, of the memory that is free now."""
-    from gapcut.scenes.tiles import free_bytes
-
     return _SHARE * free_bytes() / max(1, at_once)
 
 

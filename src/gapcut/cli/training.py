@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -36,10 +37,13 @@ from gapcut.cli.show import (
     show_choice,
 )
 from gapcut.data import GraphFolder, GraphSet, is_parts
-from gapcut.engines import peak_memory_mb
+from gapcut.engines import free_bytes, peak_memory_mb
 from gapcut.engines.shards import ClusterLost
 from gapcut.machine import Machine, Proof
 from gapcut.typing import AnyArray
+
+TELL_FROM = 64 << 20
+"""Bytes of a folder of parts from which on its memory is worth a line."""
 
 _DEFAULTS = SearchOptions()
 
@@ -103,9 +107,26 @@ def _read(
 ) -> GraphSet | GraphFolder:
     """All graphs; with the state on disk a folder of parts stays there, unless folds or a base need all of it."""
     needs_all = options.C == "cv" or options.base is not None or options.node_lift == "auto"
-    if options.engine == "disk" and not needs_all and is_parts(data):
-        return GraphFolder(data, select=select, unpack_limit=unpack_limit)
+    if is_parts(data):
+        folder = GraphFolder(data, select=select, unpack_limit=unpack_limit)
+        if options.engine == "disk" and not needs_all:
+            return folder
+        _announce(folder, data)
     return read_graphs(data, select, unpack_limit)
+
+
+def _announce(folder: GraphFolder, data: Path) -> None:
+    """What it takes to hold all of it, before it is read; nothing of a small folder."""
+    size = folder.array_bytes
+    if size < TELL_FROM:
+        return
+    print(
+        f"{data}: all {folder.total('graphs'):,} graphs are read, about {size / 2**20:,.0f} MB, and learning takes "
+        f"several times that; {free_bytes() / 2**20:,.0f} MB are free. Named --C, --base none and --node-lift none "
+        "with --engine disk take less",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _kept(graphs: GraphSet | GraphFolder, path: Path, options: LearningOptions, resume: bool) -> Path | None:

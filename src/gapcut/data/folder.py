@@ -45,6 +45,15 @@ class GraphFolder(Sequence[Graph]):
         return self._index.total(what)
 
     @property
+    def array_bytes(self) -> int:
+        """What features, edges and labels of all graphs take in memory, about; sparse ones take less."""
+        shared, word = self._index.shared, 8
+        a_node, an_edge = shared.node_features + 1, shared.edge_features + 2
+        widest = max((order + columns for order, columns, _ in shared.cliques), default=0)
+        counts = ((a_node, "nodes"), (an_edge, "edges"), (widest, "cliques"))
+        return word * sum(columns * self.total(what) for columns, what in counts)
+
+    @property
     def extras(self) -> tuple[str, ...]:
         """Names of the per-graph arrays; the parts have them."""
         return tuple(self._index.shared.arrays)

@@ -85,6 +85,15 @@ def peak_memory_mb() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
+def free_bytes() -> float:
+    """Memory that other programs leave, infinite where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return float("inf")
+
+
 __all__ = [
     "Deadline",
     "Engine",
@@ -93,6 +102,7 @@ __all__ = [
     "Outcome",
     "describe_machine",
     "each",
+    "free_bytes",
     "open_engine",
     "peak_memory_mb",
     "processor",

@@ -1,7 +1,7 @@
 """Large scans labelled tile by tile, as if they were labelled whole, in memory that the tile sets."""
 
 from gapcut.scenes.tiles.label import TiledScan, label_tiled, scratch_path, spelled
-from gapcut.scenes.tiles.needs import Needs, free_bytes
+from gapcut.scenes.tiles.needs import Needs
 from gapcut.scenes.tiles.plan import TileOptions
 from gapcut.scenes.tiles.survey import ScanFile
 
@@ -10,7 +10,6 @@ __all__ = [
     "ScanFile",
     "TileOptions",
     "TiledScan",
-    "free_bytes",
     "label_tiled",
     "scratch_path",
     "spelled",

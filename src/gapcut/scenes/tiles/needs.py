@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,12 +78,3 @@ def _fullest(seen: Survey, size: float, halo: float) -> tuple[int, int]:
         near = (at > np.array([i, j]) - reach) & (at < np.array([i, j]) + 1 + reach)
         most = max(most, int(counts[near.all(axis=1)].sum()))
     return len(tiles), most
-
-
-def free_bytes() -> float:
-    """Memory that other programs leave, infinite where the system does not tell."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return float("inf")
