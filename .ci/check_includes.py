@@ -9,7 +9,7 @@ from pathlib import Path
 CPP = Path(__file__).resolve().parent.parent / "cpp"
 TOP_LEVEL = {
     "kernels": "base",
-    "state_file": "base",
+    "page_file": "base",
     "parallel": "base",
     "rounding": "base",
     "exact_sum": "base",

@@ -1,6 +1,5 @@
 #include "gapcut/learn/primal_dual.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -157,8 +156,6 @@ void bind_shard(nb::module_& m) {
             new (&self) StepSetup{nb::cast<double>(state[0]), nb::cast<double>(state[1]), nb::cast<bool>(state[2]),
                                   nb::cast<bool>(state[3]), to_vector(nb::cast<In1<std::int32_t>>(state[4]))};
         });
-    nb::class_<Bench>(m, "Bench", "Memory for the state of one shard at a time, of many whose states are on disk.")
-        .def(nb::init<>());
     nb::class_<StepShard>(m, "StepShard", "The graphs' side of the primal-dual iteration, or a part of it.")
         .def(nb::init<const Problem&, const StepSetup&>(), "problem"_a, "setup"_a, nb::keep_alive<1, 2>())
         .def(
@@ -169,16 +166,10 @@ void bind_shard(nb::module_& m) {
             },
             "question"_a, "order"_a, "threads"_a = 1)
         .def(
-            "move_to",
-            [](StepShard& self, const std::string& folder, std::shared_ptr<Bench> bench, int threads) {
-                unlocked([&] { self.move_to(folder, std::move(bench), threads); });
-            },
-            "folder"_a, "bench"_a, "threads"_a = 1,
-            "Puts what is largest into a file in this folder; what needs it brings it to the bench.")
-        .def(
-            "rest", [](StepShard& self) { unlocked([&] { self.rest(); }); },
-            "Another shard may use the bench; nothing is left on it.")
-        .def("expect", &StepShard::expect, "The system may begin to read what is on disk.")
+            "move_to", [](StepShard& self, const std::string& folder) { self.move_to(folder); }, "folder"_a,
+            "Puts what is largest into a file in this folder; to be used between wake() and rest() only.")
+        .def("wake", &StepShard::wake)
+        .def("rest", &StepShard::rest)
         .def("labels", &labels_of_state)
         .def("slack_sum", &slack_sum_of, "weights"_a, "threads"_a = 1, "seconds"_a.none() = nb::none(),
              "Proven upper bound of the sum of slacks at these weights from the arc multipliers reached, and its part "

@@ -42,8 +42,6 @@ const Kernels kKernels{
     .table_step = table_step,
     .simplex_step = simplex_step,
     .add_listed_rows = add_listed_rows,
-    .pack_floats = pack_floats,
-    .unpack_floats = unpack_floats,
     .sum_arcs = {sum_arcs<false>, sum_arcs<true>},
     .add_slope = {add_slope<false>, add_slope<true>},
     .shift = shift,

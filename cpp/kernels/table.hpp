@@ -50,8 +50,6 @@ float table_step(std::int64_t n, float sigma, float rho, const float* gain, cons
                  const float* out_head, float* m);
 float simplex_step(std::int64_t n, std::int64_t labels, float rho, const float* sigma, const float* score,
                    std::int64_t score_stride, float* z, float* z_step, std::int64_t stride);
-std::int64_t pack_floats(std::int64_t n, const float* x, std::uint16_t* mask, float* packed);
-void unpack_floats(std::int64_t n, const std::uint16_t* mask, const float* packed, float* x);
 void add_listed_rows(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
                      const float* rows, float* sum);
 template <bool Up>

@@ -1,7 +1,5 @@
 // Every kernel of every target that this machine has, against plain loops.
 #include <algorithm>
-#include <bit>
-#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -308,28 +306,6 @@ GAPCUT_TEST(sums_of_moving_arcs) {
                         CHECK(near(raw_[d], raw[d] - 0.3 * sums[d]) && w[d] == std::clamp(raw_[d], lower[d], 2.0));
                 }
             }
-    });
-}
-
-GAPCUT_TEST(packed_floats_come_back_bit_for_bit) {
-    on_every_target([](std::mt19937& random) {
-        for (const double zeros : {0.0, 0.5, 0.97, 1.0}) {
-            const std::int64_t n = 160;
-            auto x = numbers<float>(random, n);
-            std::bernoulli_distribution none(zeros);
-            for (auto& one : x)
-                if (none(random)) one = 0.0F;
-            x[3] = -0.0F;  // no zero: its sign is kept
-            x[17] = 1e-44F;
-            const auto kept =
-                std::count_if(x.begin(), x.end(), [](float one) { return std::bit_cast<std::uint32_t>(one) != 0; });
-            std::vector<std::uint16_t> mask(static_cast<std::size_t>(n / 16));
-            std::vector<float> packed(static_cast<std::size_t>(n + 15)), back(x.size(), 7.0F);
-            CHECK(kernels().pack_floats(n, x.data(), mask.data(), packed.data()) == kept);
-            kernels().unpack_floats(n, mask.data(), packed.data(), back.data());
-            for (std::int64_t i = 0; i < n; ++i)
-                CHECK(std::bit_cast<std::uint32_t>(back[i]) == std::bit_cast<std::uint32_t>(x[i]));
-        }
     });
 }
 

@@ -137,11 +137,6 @@ struct Kernels {
     void (*add_listed_rows)(std::int64_t count, const std::int32_t* at, const float* weight, std::int64_t width,
                             const float* rows, float* sum);
 
-    // --- what is kept on disk: floats without those whose bits are all zero, and a bit of mask[i / 16] for each. n is
-    // a multiple of 16. Returns how many are kept; writes and reads up to 15 more.
-    std::int64_t (*pack_floats)(std::int64_t n, const float* x, std::uint16_t* mask, float* packed);
-    void (*unpack_floats)(std::int64_t n, const std::uint16_t* mask, const float* packed, float* x);
-
     // --- repair, [up]: see repair_kernels.hpp
     RepairLevels (*sum_arcs[2])(std::span<const RepairArc> arcs, const repair::Blocks& blocks, const double* features,
                                 const double* z, double here, double* moving_arc, const repair::Moving& moving);

@@ -218,11 +218,11 @@ void EdgePhase::compute_gradient(std::int64_t shard) {
                        [&](std::int64_t begin, std::int64_t n) { add_gradient(s, begin, n, features_of(begin)); });
 }
 
-void EdgePhase::move_to(StateFile& file) {
+void EdgePhase::move_to(PageFile& file) {
     for (auto& column : m_) column.move_to(file);
 }
 
-void ArcPhase::move_to(StateFile& file) {
+void ArcPhase::move_to(PageFile& file) {
     EdgePhase::move_to(file);
     for (auto* columns : {&d1_, &d2_})
         for (auto& column : *columns) column.move_to(file);

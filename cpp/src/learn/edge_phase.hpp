@@ -10,8 +10,8 @@
 #include "gapcut/edge_shards.hpp"
 #include "gapcut/kernels.hpp"
 #include "gapcut/oracle/slack_bound.hpp"
+#include "gapcut/page_file.hpp"
 #include "gapcut/problem.hpp"
-#include "gapcut/state_file.hpp"
 #include "sparse_pairs.hpp"
 
 namespace gapcut {
@@ -49,8 +49,8 @@ class EdgePhase {
     virtual std::vector<float> save() const = 0;
     virtual void load(std::span<const std::int32_t> pairs, std::span<const float> saved) = 0;
 
-    // All of that to slots of a file, which must be awake whenever this is used, and outlive it.
-    virtual void move_to(StateFile& file);
+    // All of that to slots of a file, which must be mapped whenever this is used, and outlive it.
+    virtual void move_to(PageFile& file);
 
     virtual ArcMultipliers multipliers() const = 0;
     // m of each label pair, empty where it is not active.
@@ -132,7 +132,7 @@ class ArcPhase final : public EdgePhase {
     std::size_t saved_size(std::size_t pairs) const override;
     std::vector<float> save() const override;
     void load(std::span<const std::int32_t> pairs, std::span<const float> saved) override;
-    void move_to(StateFile& file) override;
+    void move_to(PageFile& file) override;
     ArcMultipliers multipliers() const override;
 
   private:

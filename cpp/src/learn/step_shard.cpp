@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "edge_phase.hpp"
 #include "gapcut/learn/metric.hpp"
@@ -59,7 +58,7 @@ StepSetup step_setup(const Problem& p, std::span<const double> lower, const Prim
 struct StepShard::State {
     float over_relaxation;
     bool one_label;
-    std::unique_ptr<StateFile> file;  // of what the edges hold, unless that is in memory
+    std::unique_ptr<PageFile> file;  // of what the edges hold, unless that is in memory
     NodePhase nodes;
     std::unique_ptr<EdgePhase> edges;
     std::vector<double> kappa;  // of the labels' steps as they are set
@@ -76,7 +75,6 @@ StepShard::StepShard(const Problem& problem, const StepSetup& setup)
 StepShard::~StepShard() = default;
 
 std::vector<double> StepShard::ask(StepQuestion question, std::span<const double> numbers, const ForAll& for_all) {
-    wake();
     const auto order = StepOrder::unpacked(problem_, numbers);
     if (question == StepQuestion::distance) {
         follow(order);  // one that was just restored has no step sizes yet
@@ -150,46 +148,33 @@ std::vector<double> StepShard::distance(const StepOrder& order, const ForAll& fo
 }
 
 StepShard::Snapshot StepShard::snapshot() const {
-    wake();
     return {state_->nodes.z(), state_->nodes.z_step(), state_->edges->active_pairs(), state_->edges->save()};
 }
 
 void StepShard::restore(const Snapshot& copy, const ForAll& for_all) {
     check_shard(problem_, copy, *state_->edges, state_->one_label);
-    wake();
     state_->edges->load(copy.active, copy.arcs);
     state_->nodes.set_labels(copy.z, copy.z_step);
     for_all(EdgePhase::kShards, [&](std::int64_t shard) { state_->edges->compute_gradient(shard); });
 }
 
-void StepShard::move_to(const std::string& folder, std::shared_ptr<Bench> bench, int threads) {
-    state_->file = std::make_unique<StateFile>(folder, problem_.edges.rows(), std::move(bench), threads);
+void StepShard::move_to(const std::string& folder) {
+    state_->file = std::make_unique<PageFile>(folder, problem_.edges.rows());
+    state_->file->map();
     state_->edges->move_to(*state_->file);
 }
 
-void StepShard::wake() const {
-    if (state_->file) state_->file->wake();
+void StepShard::wake() {
+    if (state_->file) state_->file->map();
 }
 
 void StepShard::rest() {
-    if (state_->file) state_->file->rest();
-}
-
-void StepShard::expect() const {
-    if (state_->file) state_->file->expect();
+    if (state_->file) state_->file->unmap();
 }
 
 FloatRows StepShard::rows() const { return state_->nodes.rows(); }
-
-ArcMultipliers StepShard::multipliers() const {
-    wake();
-    return state_->edges->multipliers();
-}
-
-std::vector<std::span<const float>> StepShard::tables() const {
-    wake();
-    return state_->edges->tables();
-}
+ArcMultipliers StepShard::multipliers() const { return state_->edges->multipliers(); }
+std::vector<std::span<const float>> StepShard::tables() const { return state_->edges->tables(); }
 
 std::vector<float> StepShard::labels() const {
     const auto N = problem_.nodes.rows();

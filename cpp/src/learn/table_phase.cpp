@@ -169,7 +169,7 @@ void TablePhase::load(std::span<const std::int32_t> pairs, std::span<const float
         for (auto& of_label : *d) take(of_label);
 }
 
-void TablePhase::move_to(StateFile& file) {
+void TablePhase::move_to(PageFile& file) {
     EdgePhase::move_to(file);
     for (auto* d : {&d_tail_, &d_head_})
         for (auto& of_label : *d) of_label.move_to(file);

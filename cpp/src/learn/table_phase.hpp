@@ -28,7 +28,7 @@ class TablePhase final : public EdgePhase {
     std::size_t saved_size(std::size_t pairs) const override;
     std::vector<float> save() const override;
     void load(std::span<const std::int32_t> pairs, std::span<const float> saved) override;
-    void move_to(StateFile& file) override;
+    void move_to(PageFile& file) override;
     ArcMultipliers multipliers() const override;  // for each label
 
   private:

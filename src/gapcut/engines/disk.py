@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gapcut import _core
 from gapcut.engines.shards import ClusterLost, MakeShard, Pool
 from gapcut.engines.signals import HeldSignals
 
 
 class DiskShards:
-    """Shards that have ``move_to(folder, bench)``, ``rest()`` and ``expect(name)`` too. The folder, by default that for
-    temporary files, must be on a disk that holds all states; nothing is left in it."""
+    """Shards that have ``move_to(folder)``, ``wake()`` and ``rest()`` too. The folder, by default that for temporary
+    files, must be on a disk that holds all states; nothing is left in it."""
 
     elsewhere = False
 
@@ -25,10 +25,10 @@ class DiskShards:
 
     def spread(self, make: MakeShard, parts: Sequence[tuple[Any, ...]], threads: int) -> Pool:
         """See :class:`gapcut.engines.shards.ShardEngine`."""
-        shards, bench = [], _core.Bench()
+        shards = []
         for part in parts:
             shards.append(make(*part, threads))
-            shards[-1].move_to(self._folder, bench)  # before the next one is made
+            shards[-1].move_to(self._folder)  # before the next one is made
             shards[-1].rest()
         return DiskPool(shards, self._folder)
 
@@ -51,14 +51,13 @@ class DiskPool:
     def call_each(self, name: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """See :class:`gapcut.engines.shards.Pool`."""
         answers: list[Any] = []
-        for i, (shard, own) in enumerate(zip(self._shards, arguments, strict=True)):
+        for shard, own in zip(self._shards, arguments, strict=True):
+            if own is None:
+                answers.append(None)
+                continue
             try:
-                for after in self._shards[i + 1 : i + 2]:
-                    after.expect(name)
-                try:
-                    answers.append(None if own is None else getattr(shard, name)(*own))
-                finally:
-                    shard.rest()
+                with _awake(shard):
+                    answers.append(getattr(shard, name)(*own))
             except OSError as error:
                 raise ClusterLost(f"{self._folder} has no room for the state ({error})") from None
         return answers
@@ -80,3 +79,12 @@ class DiskPool:
     def breathe(self) -> None:
         """See :class:`gapcut.engines.shards.Pool`."""
         self._signals.breathe()
+
+
+@contextmanager
+def _awake(shard: Any) -> Iterator[None]:
+    shard.wake()
+    try:
+        yield
+    finally:
+        shard.rest()

@@ -33,18 +33,17 @@ class StepShard:
         """(N, K) relaxed labels reached."""
         return self.steps.labels()
 
-    def move_to(self, folder: str, bench: _core.Bench) -> None:
-        """Most of the memory to files there; what is asked brings it to the bench if it needs it."""
-        self.steps.move_to(folder, bench, self._threads)
+    def move_to(self, folder: str) -> None:
+        """Most of the memory to files there; from now on it is asked between :meth:`wake` and :meth:`rest` only."""
+        self.steps.move_to(folder)
+
+    def wake(self) -> None:
+        """What is on disk can be used."""
+        self.steps.wake()
 
     def rest(self) -> None:
-        """Leaves the bench to others."""
+        """It needs no memory."""
         self.steps.rest()
-
-    def expect(self, name: str) -> None:
-        """It is asked this next."""
-        if name == "ask":
-            self.steps.expect()
 
     def save(self) -> dict[str, Any]:
         """All iterates."""

@@ -37,8 +37,8 @@ class TableShard(StepShard):
         self._all = np.arange(core.n_graphs, dtype=np.int32)
         self._points, self._messages = Shelf(), Shelf()
 
-    def move_to(self, folder: str, bench: _core.Bench) -> None:
-        super().move_to(folder, bench)
+    def move_to(self, folder: str) -> None:
+        super().move_to(folder)
         self._points.move_to(folder)
         self._messages.move_to(folder)
 

@@ -15,7 +15,6 @@
 #include "gapcut/learn/unary_system.hpp"
 #include "gapcut/oracle/slack_bound.hpp"
 #include "gapcut/problem.hpp"
-#include "gapcut/state_file.hpp"
 
 namespace gapcut {
 
@@ -79,12 +78,12 @@ class StepShard {
     Snapshot snapshot() const;
     void restore(const Snapshot& snapshot, const ForAll& for_all);
 
-    // Label pairs and multipliers, which are most of its memory, live in a file in this folder. What needs them brings
-    // them to the bench, which other shards may use after rest(). expect(): something soon will. Throw
-    // std::system_error where the disk has no room.
-    void move_to(const std::string& folder, std::shared_ptr<Bench> bench, int threads);
+    // Label pairs and multipliers, which are most of its memory, go to a file in this folder. They are back between
+    // wake() and rest(), and nothing but problem(), rows() and labels() is to be asked of it otherwise. Throws
+    // std::runtime_error where the disk has no room.
+    void move_to(const std::string& folder);
+    void wake();
     void rest();
-    void expect() const;
 
     const Problem& problem() const { return problem_; }
     FloatRows rows() const;
@@ -96,7 +95,6 @@ class StepShard {
 
   private:
     struct State;
-    void wake() const;
     StepAnswer answer(const StepOrder& order) const;
     void step(const StepOrder& order, const ForAll& for_all);
     void follow(const StepOrder& order);
