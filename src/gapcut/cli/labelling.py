@@ -39,7 +39,7 @@ from gapcut.cli.outputs import (
 from gapcut.cli.progress import working
 from gapcut.cli.scenes import columns_for, scan_files, show_skipped
 from gapcut.cli.show import Cells, emit, number, percent
-from gapcut.cli.tiling import Tiling, label_in_tiles, whole_bytes
+from gapcut.cli.tiling import Tiling, label_in_tiles
 from gapcut.engines import peak_memory_mb, thread_count
 from gapcut.extras import needed
 from gapcut.files import json_text, write_text
@@ -105,9 +105,7 @@ def label(
     tiling.check()
     asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments, "tile": tile, "halo": halo}
     with closing(engine_for(engine, jobs, address)) as workers:
-        # all that are at work here at once share the memory; other machines ask for theirs
-        whole = None if workers.elsewhere else whole_bytes(min(workers.at_once, len(jobs_of)))
-        labelling = replace(labelling, tiling=replace(tiling, jobs=workers.threads, whole=whole))
+        labelling = replace(labelling, tiling=tiling.among(workers, len(jobs_of)))
         settings = settings_digest([model, classes], command="label", **asked)
         found = do_files(workers, labelling, jobs_of, settings)
     report = {"scans": found.documents, "before": found.before, "failed": found.failed, "skipped": skipped}

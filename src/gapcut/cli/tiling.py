@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapcut.cli.outputs import reasons_path, segments_path
-from gapcut.engines import free_bytes, peak_memory_mb
+from gapcut.engines import Engine, free_bytes, peak_memory_mb
 
 if TYPE_CHECKING:
     from gapcut.scenes.labelling import SceneModel
@@ -43,6 +43,11 @@ class Tiling:
 
         TileOptions(self.tile, self.halo, self.jobs)
         return self.tile is not None or self.halo is not None
+
+    def among(self, workers: Engine, scans: int) -> Tiling:
+        """For so many scans: all that are at work at once here share the memory; other machines ask for theirs."""
+        whole = None if workers.elsewhere else whole_bytes(min(workers.at_once, scans))
+        return replace(self, jobs=workers.threads, whole=whole)
 
     def options(self, source: Path, model: SceneModel) -> TileOptions | None:
         """How to cut a file into tiles; None, to label it whole, where nothing asks for tiles and it is small."""
