@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gapcut.engines import free_bytes
 from gapcut.inference import Solution
 from gapcut.scenes.clouds import label_names_path
 from gapcut.scenes.clouds.labelled import write_added
@@ -24,7 +25,7 @@ from gapcut.scenes.labelling.scene import Say, Stopwatch
 from gapcut.scenes.tiles import merge, steps
 from gapcut.scenes.tiles.columns import Labelled, write_columns
 from gapcut.scenes.tiles.grid import Tile, TileGrid
-from gapcut.scenes.tiles.needs import Needs, free_bytes, tile_size
+from gapcut.scenes.tiles.needs import Needs, tile_size
 from gapcut.scenes.tiles.plan import Plan, Scratch, TileOptions, known_key, raw_name
 from gapcut.scenes.tiles.pool import Run, processes
 from gapcut.scenes.tiles.survey import Part, ScanFile, Survey, distinct_pairs, survey
