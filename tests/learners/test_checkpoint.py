@@ -23,6 +23,7 @@ from gapcut.learners.steps import Steps
 from gapcut.model.settings import Settings
 from gapcut.model.training import build_problem, training_set
 from gapcut.oracles import CutOracle
+from gapcut.oracles.cut import CutRelaxation
 from tiny import tiny_problem
 
 
@@ -127,6 +128,44 @@ def test_an_end_while_resuming_leaves_the_checkpoint_as_it_was(planted, tmp_path
 
 def interrupted(*_):
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", ["advance", "slack", "plane"])
+def test_want_of_memory_keeps_the_best_model_and_the_checkpoint(problem, tmp_path, monkeypatch, step):
+    whole = run(problem, tmp_path / "whole.checkpoint")
+    path = tmp_path / "run.checkpoint"
+    part = run(problem, path, passes=2)
+    before = path.read_bytes()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CutRelaxation, step, out_of_memory)
+        with pytest.raises(MemoryError):  # nothing is proven yet
+            PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+
+    real, calls = getattr(CutRelaxation, step), []
+
+    def once_more(self, *arguments):
+        calls.append(step)
+        if len(calls) == 3:
+            raise MemoryError("no room for 8 GiB")
+        return real(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CutRelaxation, step, once_more)
+        ended = run(problem, path)
+    assert ended.certificate.status == "stopped"
+    assert "not enough memory (no room for 8 GiB): the best model so far is kept" in ended.message
+    assert ended.certificate.lower >= part.certificate.lower
+    assert ended.certificate.lower <= whole.certificate.upper
+    assert whole.certificate.lower <= ended.certificate.upper <= part.certificate.upper
+    assert ended.warm_start is None
+    assert path.read_bytes() == before
+    rest = run(problem, path)
+    assert np.array_equal(rest.weights, whole.weights)
+
+
+def out_of_memory(*_):
+    raise MemoryError
 
 
 @pytest.mark.parametrize("part", ["more planes", "no planes", "ends"])

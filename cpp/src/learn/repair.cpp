@@ -49,7 +49,9 @@ Repair::Repair(const Problem& p, std::span<const double> lower, std::span<const 
 }
 
 repair::Blocks Repair::blocks() const { return {problem_.n_labels, problem_.edge_dim(), problem_.unary_size()}; }
-repair::Weights Repair::weights() { return {raw_.data(), w_.data(), lower_.data(), upper_.data(), free_.data()}; }
+repair::Weights Repair::weights() {
+    return {run_.raw.data(), run_.w.data(), lower_.data(), upper_.data(), free_.data()};
+}
 
 repair::Moving Repair::Direction::moving() { return {sums.data(), counts.data()}; }
 
@@ -58,7 +60,7 @@ std::span<const RepairArc> Repair::arcs_of(std::int64_t node) const {
 }
 
 double Repair::node_score(std::int64_t node, int label) const {
-    const double* w = w_.data() + label * problem_.node_dim();
+    const double* w = run_.w.data() + label * problem_.node_dim();
     double sum = problem_.indicator_loss(node, label);
     if (problem_.labels[node] == label) sum = -sum;
     if (!problem_.nodes.sparse()) return sum + dot(w, problem_.nodes.dense_row(node), problem_.node_dim());
@@ -72,7 +74,7 @@ RepairLevels Repair::sum_sparse(std::span<const RepairArc> arcs, double here, co
     const auto K = problem_.n_labels;
     RepairLevels levels;
     for (const RepairArc& arc : arcs) {
-        const double* others = z_.data() + static_cast<std::int64_t>(arc.other) * K;
+        const double* others = run_.z.data() + static_cast<std::int64_t>(arc.other) * K;
         for (std::int32_t l = 0; l < K; ++l) {
             const double there = others[l];
             if (there > here) levels.above = std::min(levels.above, there);
@@ -98,8 +100,8 @@ void Repair::collect(std::int64_t node, double here, Direction& s, std::vector<d
     if (problem_.edges.sparse())
         s.levels = sum_sparse<Up>(arcs, here, s.moving());
     else if (!arcs.empty())
-        s.levels = kernels().sum_arcs[Up](arcs, blocks, problem_.edges.dense_row(0), z_.data(), here, scratch.data(),
-                                          s.moving());
+        s.levels = kernels().sum_arcs[Up](arcs, blocks, problem_.edges.dense_row(0), run_.z.data(), here,
+                                          scratch.data(), s.moving());
     else
         s.levels = {};
 }
@@ -125,14 +127,14 @@ bool Repair::can_gain(std::int64_t coordinate, Directions& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
     const double score = node_score(node, label);
-    return z_[coordinate] == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0
-                                 : slope<false>(node, label, score, s.down).gradient < 0.0;
+    return run_.z[coordinate] == 0.0 ? slope<true>(node, label, score, s.up).gradient > 0.0
+                                     : slope<false>(node, label, score, s.down).gradient < 0.0;
 }
 
 double Repair::improve(std::int64_t coordinate, Directions& s) {
     const auto node = coordinate / problem_.n_labels;
     const int label = static_cast<int>(coordinate % problem_.n_labels);
-    const double here = z_[coordinate], score = node_score(node, label);
+    const double here = run_.z[coordinate], score = node_score(node, label);
     if (here < 1.0) {
         const Slope up = slope<true>(node, label, score, s.up);
         if (up.gradient > 0.0) return move(coordinate, up, s.up.levels.above, s.up);
@@ -146,11 +148,11 @@ double Repair::improve(std::int64_t coordinate, Directions& s) {
 double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, Direction& s) {
     const auto node = coordinate / problem_.n_labels, label = coordinate % problem_.n_labels;
     const bool up = slope.gradient > 0.0;
-    const double room = limit - z_[coordinate];
-    double step = slope.curvature > 0.0 ? slope.gradient / (c_ * slope.curvature) : room;
+    const double room = limit - run_.z[coordinate];
+    double step = slope.curvature > 0.0 ? slope.gradient / (run_.c * slope.curvature) : room;
     const bool whole = up ? step >= room : step <= room;
     if (whole) step = room;
-    const double change = c_ * step;
+    const double change = run_.c * step;
     const auto Dn = problem_.node_dim();
     if (problem_.nodes.sparse())
         problem_.nodes.for_row(
@@ -158,7 +160,7 @@ double Repair::move(std::int64_t coordinate, const Slope& slope, double limit, D
     else
         kernels().shift(Dn, label * Dn, change, problem_.nodes.dense_row(node), weights());
     kernels().shift_rows(blocks(), label, change, s.moving(), weights());
-    z_[coordinate] = whole ? limit : z_[coordinate] + step;
+    run_.z[coordinate] = whole ? limit : run_.z[coordinate] + step;
     return change * (slope.gradient - 0.5 * change * slope.curvature);
 }
 
@@ -195,7 +197,7 @@ std::vector<std::int64_t> Repair::candidates(Workers& workers, const StopTest& s
     const auto search = [&](std::int64_t node, int worker, std::vector<std::int64_t>& out) {
         bool ready[2] = {false, false};
         for (auto i = node * K; i < (node + 1) * K; ++i) {
-            const double z = z_[i];
+            const double z = run_.z[i];
             if (z > 0.0 && z < 1.0) {
                 out.push_back(i);
                 continue;
@@ -244,18 +246,18 @@ std::size_t Repair::batch_size() const {
 void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Workers& workers,
                            std::vector<std::int64_t>& again) {
     const auto K = static_cast<std::size_t>(problem_.n_labels);
-    ++batch_;
-    directions_.resize(std::max(directions_.size(), nodes.size() * K));
-    shared_.resize(directions_.size());
-    scratch_.resize(static_cast<std::size_t>(threads_));
+    ++run_.batch;
+    run_.directions.resize(std::max(run_.directions.size(), nodes.size() * K));
+    run_.shared.resize(run_.directions.size());
+    run_.scratch.resize(static_cast<std::size_t>(threads_));
     const auto collect = [&](std::int64_t i, int worker) {
         const Group& group = nodes[i];
         for (std::size_t j = 0; j < group.size(); ++j) {
-            const double here = z_[group[j]];
-            const auto first = std::ranges::find(group, here, [&](std::int64_t other) { return z_[other]; });
-            shared_[i * K + j] = i * K + static_cast<std::size_t>(first - group.begin());
+            const double here = run_.z[group[j]];
+            const auto first = std::ranges::find(group, here, [&](std::int64_t other) { return run_.z[other]; });
+            run_.shared[i * K + j] = i * K + static_cast<std::size_t>(first - group.begin());
             if (*first == group[j])
-                prepare(group[j] / problem_.n_labels, here, directions_[i * K + j], scratch_[worker]);
+                prepare(group[j] / problem_.n_labels, here, run_.directions[i * K + j], run_.scratch[worker]);
         }
     };
     double work = 0.0;  // arcs of label pairs, in eights of features
@@ -268,14 +270,14 @@ void Repair::improve_batch(std::span<const Group> nodes, double min_gain, Worker
         workers.run(std::ssize(nodes), collect);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const auto node = nodes[i].front() / problem_.n_labels;
-        const auto stale = [&](const RepairArc& arc) { return moved_[arc.other] == batch_; };
+        const auto stale = [&](const RepairArc& arc) { return run_.moved[arc.other] == run_.batch; };
         if (i > 0 && std::ranges::any_of(arcs_of(node), stale)) collect(i, 0);
         for (std::size_t j = 0; j < nodes[i].size(); ++j) {
             const auto coordinate = nodes[i][j];
-            const double before = z_[coordinate];
-            operations_ += step_operations() + (shared_[i * K + j] == i * K + j ? collect_operations(node) : 0.0);
-            if (improve(coordinate, directions_[shared_[i * K + j]]) > min_gain) again.push_back(coordinate);
-            if (z_[coordinate] != before) moved_[node] = batch_;
+            const double before = run_.z[coordinate];
+            operations_ += step_operations() + (run_.shared[i * K + j] == i * K + j ? collect_operations(node) : 0.0);
+            if (improve(coordinate, run_.directions[run_.shared[i * K + j]]) > min_gain) again.push_back(coordinate);
+            if (run_.z[coordinate] != before) run_.moved[node] = run_.batch;
         }
     }
 }
@@ -284,20 +286,21 @@ std::vector<float> Repair::run(std::span<const float> z, const Start& start, int
                                std::uint64_t seed, const StopTest& stop) {
     const Problem& p = problem_;
     if (std::ssize(start.W) != p.dim()) throw std::invalid_argument("W has the wrong size");
-    c_ = start.parts * start.c;
+    run_ = {};
+    run_.c = start.parts * start.c;
     min_gain *= start.parts;
-    z_.assign(z.begin(), z.end());
-    raw_.assign(lower_.size(), 0.0);  // what is not in use stays at weights of 0
-    for (std::int64_t i = 0; i < p.dim(); ++i) raw_[p.coordinates[i]] = start.W[i];
-    w_.resize(raw_.size());
-    for (std::size_t j = 0; j < raw_.size(); ++j) w_[j] = std::clamp(raw_[j], lower_[j], upper_[j]);
+    run_.z.assign(z.begin(), z.end());
+    run_.raw.assign(lower_.size(), 0.0);  // what is not in use stays at weights of 0
+    for (std::int64_t i = 0; i < p.dim(); ++i) run_.raw[p.coordinates[i]] = start.W[i];
+    run_.w.resize(run_.raw.size());
+    for (std::size_t j = 0; j < run_.raw.size(); ++j) run_.w[j] = std::clamp(run_.raw[j], lower_[j], upper_[j]);
     Workers workers(threads_);
     auto order = candidates(workers, stop);
     operations_ = 0.0;
     for (std::int64_t u = 0; u < p.nodes.rows(); ++u)
         operations_ += 2.0 * collect_operations(u) + p.n_labels * step_operations();
     std::mt19937_64 random(seed);
-    moved_.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
+    run_.moved.assign(static_cast<std::size_t>(p.nodes.rows()), 0);
     const std::size_t batch = batch_size();
     for (int sweep = 0; sweep < sweeps && !order.empty(); ++sweep) {
         auto nodes = groups_by_node(order, p.n_labels);
@@ -310,7 +313,9 @@ std::vector<float> Repair::run(std::span<const float> z, const Start& start, int
         std::ranges::sort(again);
         order.swap(again);
     }
-    return std::vector<float>(z_.begin(), z_.end());
+    std::vector<float> better(run_.z.begin(), run_.z.end());
+    run_ = {};
+    return better;
 }
 
 }  // namespace gapcut

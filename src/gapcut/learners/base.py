@@ -94,6 +94,8 @@ class Session:
     """Of the run before it was resumed."""
     ended: str = ""
     """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
+    broken: bool = False
+    """Whether iterates may be half changed, so that nothing may go on from them. Bounds hold all the same."""
     shared: Callable[[], tuple[int, int] | None] | None = None
     """Processes that share the work, if any, and iterations so far, for callbacks."""
     impossible: list[int] = field(default_factory=list)
@@ -175,8 +177,8 @@ class Session:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Work that may be cut off by the time limit, by Ctrl-C or by the loss of the cluster; what was proven before
-        stays."""
+        """Work that may be cut off by the time limit, by Ctrl-C, by the loss of the cluster or by want of memory; what
+        was proven before stays."""
         try:
             yield
         except OutOfTime:
@@ -185,6 +187,11 @@ class Session:
             self.ended = STOPPED_BY_USER
         except ClusterLost as error:
             self.ended = f"stopped: {error}: the best model so far is kept"
+        except MemoryError as error:
+            if not self.history:
+                raise
+            self.broken = True
+            self.ended = f"stopped: not enough memory ({error or 'std::bad_alloc'}): the best model so far is kept"
 
     def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""

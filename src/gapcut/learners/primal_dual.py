@@ -97,13 +97,14 @@ class PrimalDual(StepSettings, Learner):
                     steps.advance(session, file)
                     steps.certify(session, planes)
                 steps.relaxation.breathe()
-        if file is not None and steps.kept is not None and not session.target_met:
+        if file is not None and steps.kept is not None and not (session.target_met or session.broken):
             with suppress(ClusterLost):  # then the file before stays
                 steps.write(session, file)
         claim = self._claim(session, steps)
         result = session.result()
         proof = replace(result.certificate, one_hot=claim)
-        return replace(result, certificate=proof, warm_start=steps.warm_start, dual_point=steps.dual_point())
+        start = None if session.broken else steps.warm_start
+        return replace(result, certificate=proof, warm_start=start, dual_point=steps.dual_point())
 
     def _claim(self, session: Session, steps: Steps) -> OneHotClaim | None:
         """Of the one-hot problem, where its relaxation has been learned to the target."""

@@ -69,6 +69,16 @@ class Repair {
         bool same = false;  // down is as up
     };
 
+    struct Run {  // what one run needs; empty between runs, since other shards need the memory then
+        std::vector<double> z, raw, w;             // labels, W, clamp(W)
+        std::vector<Directions> directions;        // of a batch
+        std::vector<std::size_t> shared;           // index of the directions that a coordinate of a batch uses
+        std::vector<std::vector<double>> scratch;  // of a thread, for prepare()
+        std::vector<std::int64_t> moved;           // the last batch in which a node moved
+        std::int64_t batch = 0;
+        double c = 0.0;
+    };
+
     std::span<const RepairArc> arcs_of(std::int64_t node) const;
     template <bool Up>
     RepairLevels sum_sparse(std::span<const RepairArc> arcs, double here, const repair::Moving& moving) const;
@@ -97,13 +107,8 @@ class Repair {
     std::vector<std::int64_t> first_;           // of the arcs of a node
     std::vector<RepairArc> arcs_;               // by node
     std::vector<double> node_square_;           // |phi_u|^2
-    std::vector<double> z_, raw_, w_;           // labels, W, clamp(W)
-    std::vector<Directions> directions_;        // of a batch
-    std::vector<std::size_t> shared_;           // index of the directions that a coordinate of a batch uses
-    std::vector<std::vector<double>> scratch_;  // of a thread, for prepare()
-    std::vector<std::int64_t> moved_;           // the last batch in which a node moved
-    std::int64_t batch_ = 0;
-    double c_ = 0.0, operations_ = 0.0;
+    Run run_;
+    double operations_ = 0.0;
 };
 
 }  // namespace gapcut
