@@ -191,7 +191,9 @@ class Session:
             if not self.history:
                 raise
             self.broken = True
-            self.ended = f"stopped: not enough memory ({error or 'std::bad_alloc'}): the best model so far is kept"
+            self.ended = (
+                f"stopped: not enough memory ({error or 'std::bad_alloc'}): the best model so far is kept"
+            )
 
     def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""
