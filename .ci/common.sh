@@ -10,17 +10,27 @@ if ! command -v c++ >/dev/null || ! python3 -c 'import venv, sys; sys.exit(sys.v
     apt-get update -qq && apt-get install -y -qq g++ python3 python3-venv python3-dev git
 fi
 
-# Exits with 1 where a test of pytest's log failed; a run that was ended by the clock (124, 137) or had nothing to do (5) may.
-long_tests() { # seconds
-    local code=0
-    timeout -k 20 "$1" python -m pytest -v -x -m slow -n auto --dist loadfile >"$work/long.log" 2>&1 || code=$?
-    grep -oE "(PASSED|FAILED|ERROR|SKIPPED) tests/" "$work/long.log" | sort | uniq -c || true
+# Tests as the options say, for so many seconds. Exits with 1 where one failed; a run that was ended by the clock (124, 137)
+# or had nothing to do (5) may.
+timed_tests() { # seconds, options of pytest
+    local code=0 log=$work/timed.log
+    timeout -k 20 "$1" python -m pytest -v -x "${@:2}" >"$log" 2>&1 || code=$?
+    grep -oE "(PASSED|FAILED|ERROR|SKIPPED) tests/|tests/[^ ]+ (PASSED|FAILED|ERROR|SKIPPED)" "$log" |
+        grep -oE "PASSED|FAILED|ERROR|SKIPPED" | sort | uniq -c || true
     case $code in
         0 | 5) ;;
-        124 | 137) echo "no time for the rest of the long tests" ;;
-        *) cat "$work/long.log" && exit $code ;;
+        124 | 137) echo "no time for the rest" ;;
+        *) cat "$log" && exit $code ;;
     esac
-    if grep -E "(FAILED|ERROR) tests/" "$work/long.log"; then exit 1; fi # one that failed before the time was out
+    # one that failed before the time was out
+    if grep -E "(FAILED|ERROR) tests/|tests/[^ ]+ (FAILED|ERROR)" "$log"; then exit 1; fi
+}
+
+long_tests() { timed_tests "$1" -m slow -n auto --dist loadfile; } # seconds
+
+cluster_tests() { # seconds: on nodes of this machine, one killed in the middle
+    timed_tests "$1" -m cluster tests/learners/test_ray_shards.py tests/learners/test_ray_planes.py \
+        tests/engines/test_queues.py tests/cli/test_many_files.py
 }
 
 lines=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG") # all of -g takes minutes
