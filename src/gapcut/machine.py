@@ -116,7 +116,7 @@ class Machine(Parameters):
         result = learn(data, problem, settings, reached, chosen, engine)
         self._reached = None
         if settings.warm_start and result.warm_start is not None:
-            with suppress(ClusterLost):  # the model is there, what it was reached from is not
+            with suppress(ClusterLost, MemoryError):  # the model is there, what it was reached from is not
                 self._reached = result.warm_start()
         proven, choice = result.certificate, found.choice
         asked = (choice is None or not choice.trials) and proven.status == "certified"

@@ -336,3 +336,38 @@ def test_path_along_C_certifies_every_point_and_agrees_with_single_fits():
         proof = model.certificate_
         assert proof.status == "certified"
         assert max(alone.lower, proof.lower) <= min(alone.upper, proof.upper)
+
+
+def test_want_of_memory_for_the_last_checkpoint_keeps_the_model(problem, tmp_path, monkeypatch):
+    path = tmp_path / "run.checkpoint"
+    run(problem, path, passes=1)
+    before = path.read_bytes()
+    whole = run(problem, tmp_path / "whole.checkpoint", passes=3)
+    monkeypatch.setattr(CutRelaxation, "save", out_of_memory)
+    ended = run(problem, path, passes=3)
+    assert np.array_equal(ended.weights, whole.weights)
+    assert ended.certificate == whole.certificate
+    assert path.read_bytes() == before
+
+
+def test_a_path_does_not_go_on_from_iterates_that_want_of_memory_left(problem, monkeypatch):
+    def path(C_values):
+        return list(
+            PrimalDual().path(
+                problem, lambda at_C: CutOracle(at_C), C_values, Limits(gap=1e-4, max_passes=40)
+            )
+        )
+
+    (alone,) = path([10.0])
+    real, calls = CutRelaxation.plane, []
+
+    def once(self, *arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise MemoryError
+        return real(self, *arguments)
+
+    monkeypatch.setattr(CutRelaxation, "plane", once)
+    first, second = path([1.0, 10.0])
+    assert "not enough memory" in first.message
+    assert np.array_equal(second.weights, alone.weights)

@@ -16,6 +16,7 @@ from gapcut.model.chosen import Choice
 from gapcut.model.held_out import Fold, Folds, HeldOut, first_fold
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
+from gapcut.oracles.cut import CutRelaxation
 from gapcut.stacking import fit_base, seconds_of_trees
 from sample_graphs import same_model, sample_graphs
 
@@ -261,9 +262,25 @@ def test_a_C_that_is_plainly_too_small_warns():
         StructuredSVM(C=0.1, standardize=False).fit(rare())
 
 
-def test_ctrl_c_while_advice_is_sought_keeps_the_model(monkeypatch):
+def test_a_fold_that_memory_cuts_off_chooses_nothing(monkeypatch):
+    real, calls = CutRelaxation.plane, []
+
+    def once(self, *arguments):
+        calls.append(1)
+        if len(calls) == 3:  # there is a model already
+            raise MemoryError
+        return real(self, *arguments)
+
+    monkeypatch.setattr(CutRelaxation, "plane", once)
+    with pytest.raises(MemoryError, match="not enough memory for a fold"):
+        StructuredSVM(C="cv", **FAST).fit(sample_graphs(6))
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, MemoryError])
+def test_an_end_while_advice_is_sought_keeps_the_model(monkeypatch, end):
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise end
 
     monkeypatch.setattr("gapcut.model.choice.seen_path", interrupted)
     svm = StructuredSVM(C=0.1, standardize=False).fit(rare())

@@ -19,6 +19,7 @@ from gapcut.typing import FloatArray
 
 _SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
 STOPPED_BY_USER = "stopped by the user: the best model so far is kept"
+OUT_OF_MEMORY = "stopped: not enough memory"
 _OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"
 
 
@@ -191,9 +192,7 @@ class Session:
             if not self.history:
                 raise
             self.broken = True
-            self.ended = (
-                f"stopped: not enough memory ({error or 'std::bad_alloc'}): the best model so far is kept"
-            )
+            self.ended = f"{OUT_OF_MEMORY} ({error or 'std::bad_alloc'}): the best model so far is kept"
 
     def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""

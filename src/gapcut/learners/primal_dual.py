@@ -65,12 +65,17 @@ class PrimalDual(StepSettings, Learner):
         limits: Limits,
         callback: Callback | None = None,
     ) -> Iterator[LearnResult]:
-        """All iterates are carried from one C to the next."""
+        """All iterates are carried from one C to the next, unless they may be half changed."""
         oracle = make_oracle(problem)
-        steps = Steps(self, problem, oracle, self.engine)
+        steps = None
         for C in C_values:
+            if steps is None:
+                steps = Steps(self, problem, oracle, self.engine)
             steps.set_trade_off(C)
-            yield self._go_on(Session(steps.problem, oracle, limits, callback), steps)
+            session = Session(steps.problem, oracle, limits, callback)
+            yield self._go_on(session, steps)
+            if session.broken:
+                steps = None
 
     def _go_on(self, session: Session, steps: Steps) -> LearnResult:
         """From where ``steps`` are, at their C."""
@@ -98,7 +103,7 @@ class PrimalDual(StepSettings, Learner):
                     steps.certify(session, planes)
                 steps.relaxation.breathe()
         if file is not None and steps.kept is not None and not (session.target_met or session.broken):
-            with suppress(ClusterLost):  # then the file before stays
+            with suppress(ClusterLost, MemoryError):  # then the file before stays
                 steps.write(session, file)
         claim = self._claim(session, steps)
         result = session.result()

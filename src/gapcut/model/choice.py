@@ -187,8 +187,8 @@ def _joined(*reasons: str) -> str:
 def advice(
     data: TrainingSet, settings: Settings, problem: LearningProblem, upper: float, left: float | None
 ) -> str | None:
-    """A warning where C is plainly too small, or None; also None where Ctrl-C ends the search, and within the seconds
-    ``left``: the model is there already.
+    """A warning where C is plainly too small, or None; also None where Ctrl-C or want of memory ends the search, and
+    within the seconds ``left``: the model is there already.
 
     Asked only where the objective, at most ``upper``, is above a fifth of that of zero weights: then graphs of about
     ``_ENOUGH`` nodes are learned at C and at ten times C, and the share of their nodes that is right is compared.
@@ -202,7 +202,7 @@ def advice(
     seconds = _ADVICE_SECONDS if left is None else min(_ADVICE_SECONDS, max(0.0, left / 2))
     try:
         now, then = seen_path(few, replace(settings, time_limit=seconds), (C, 10.0 * C))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, MemoryError):
         return None
     if then - now < _FAR:
         return None
