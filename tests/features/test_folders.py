@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
 import numpy as np
@@ -80,12 +81,15 @@ def test_two_passes_over_the_parts(tmp_path, monkeypatch, make, options):
     assert read == 2 * list(range(folder.n_parts))
 
 
-def test_no_room_for_columns_of_nodes(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["write", "flush"])  # what is written may wait in memory
+def test_no_room_for_columns_of_nodes(tmp_path, monkeypatch, step):
     uneven().save_parts(tmp_path / "parts", 1)
 
-    class Full:
-        def write(self, data):
+    class Full(io.BytesIO):
+        def fail(self, *_):
             raise OSError(28, "No space left on device")
+
+    setattr(Full, step, Full.fail)
 
     monkeypatch.setattr(passes.tempfile, "TemporaryFile", Full)
     with pytest.raises(OSError, match=r"has no room for columns of nodes .* TMPDIR names another"):

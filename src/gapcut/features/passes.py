@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -112,7 +113,7 @@ class Replayed(Passes):
                 tables.add(block)
             yield block
         for tables in waiting:
-            tables.full = True
+            tables.finish()
 
     def tables(self, make: MakeTable) -> Iterable[Table]:
         self._waiting.append(_OnDisk(self, make))
@@ -139,14 +140,15 @@ class _OnDisk:
         sparse = is_sparse(table)
         arrays = [table.data, table.indices, table.indptr, offset] if sparse else [table, offset]
         self._shapes.append((table.shape if sparse else None, [(a.shape, a.dtype) for a in arrays]))
-        try:
+        with _room():
             for array in arrays:
                 self._file.write(_bytes_of(np.ascontiguousarray(array)))
-        except OSError as error:
-            folder = tempfile.gettempdir()
-            raise OSError(
-                f"{folder} has no room for columns of nodes ({error}); TMPDIR names another"
-            ) from None
+
+    def finish(self) -> None:
+        """All tables are there."""
+        with _room():
+            self._file.flush()
+        self.full = True
 
     def __iter__(self) -> Iterator[Table]:
         if not self.full:
@@ -162,6 +164,15 @@ class _OnDisk:
         if array.size and self._file.readinto(_bytes_of(array)) != array.nbytes:
             raise OSError(f"{tempfile.gettempdir()}: a temporary file has become shorter")
         return array
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        folder = tempfile.gettempdir()
+        raise OSError(f"{folder} has no room for columns of nodes ({error}); TMPDIR names another") from None
 
 
 def _bytes_of(array: AnyArray) -> memoryview:
