@@ -14,6 +14,7 @@ from gapcut.oracles import CutOracle, TreeOracle, TrwsOracle
 from gapcut.oracles.brute import BruteOracle
 from gapcut.oracles.lp import LpOracle
 from gapcut.problem import learning_problem
+from lp_relaxed import lp_relaxed_optimum
 from one_hot import forest
 from tiny import (
     all_labelings,
@@ -147,6 +148,20 @@ def test_certificates_are_of_the_problem_written_out(pair, kind):
         assert low - slip <= objective(written, known, u) <= result.certificate.upper + slip
         certified += result.certificate.status == "certified"
     assert certified >= (1 if make in (FrankWolfe, Subgradient) else 3)
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "potts"])
+def test_certificates_on_graphs_with_cycles_are_of_the_relaxed_problem(kind):
+    rng = np.random.default_rng(kind == "potts")
+    for C in (0.1, 1.0, 10.0, 100.0):
+        for free in (True, False):
+            problem, graphs, labels, _ = tied_problem(rng, kind, free=free, trees=False, C=C)
+            best, _ = lp_relaxed_optimum(problem, graphs, labels)
+            certificate = PrimalDual().run(problem, LpOracle(problem), Limits(gap=1e-2)).certificate
+            slip = 1e-6 * (1.0 + best)
+            assert certificate.lower <= best + slip
+            assert best - slip <= certificate.upper
+            assert certificate.status == "certified"
 
 
 def test_shared_weights_are_the_same_bit_for_bit():

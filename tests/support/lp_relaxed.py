@@ -24,7 +24,7 @@ def lp_relaxed_optimum(
     each = problem.C / len(graphs)
     at_node = at_edge = 0
     for graph, y in zip(graphs, labels, strict=True):
-        linear[:dim] -= each * joint_feature_map(graph, one_hot(y, K))[core.coordinates]
+        linear[:dim] -= each * problem.gather(joint_feature_map(graph, one_hot(y, K))[core.coordinates])
         loss = label_loss(problem, graph, y)
         for u in range(graph.n_nodes):
             for k in range(K):
@@ -72,4 +72,4 @@ def _full(problem: LearningProblem, start: int, features: np.ndarray) -> np.ndar
     """Compact coefficients of the weights from full coordinate ``start`` on."""
     full = np.zeros(problem.core.full_dim)
     full[start : start + len(features)] = features
-    return full[problem.core.coordinates]
+    return problem.gather(full[problem.core.coordinates])
