@@ -35,16 +35,21 @@ class PairTies {
         return found;
     }
 
-    // Rows (pairs, width): each becomes the mean of those that share weights.
+    // Rows (pairs, width): each becomes the mean of those that share weights. Equal rows stay as they are: to average
+    // them again would round again, and how often that is done must not change a bit.
     void average(std::span<double> rows, std::int64_t width) const {
+        const auto row = [&](std::int64_t pair) { return rows.subspan(pair * width, width); };
+        std::vector<std::uint8_t> differ(first_.size(), 0);
         for_groups([&](std::int32_t first, std::int32_t pair) {
-            for (std::int64_t d = 0; d < width; ++d) rows[first * width + d] += rows[pair * width + d];
+            if (!std::ranges::equal(row(first), row(pair))) differ[first] = 1;
         });
-        for (std::int64_t p = 0; p < std::ssize(count_); ++p)
-            if (count_[p] > 1)
-                for (std::int64_t d = 0; d < width; ++d) rows[p * width + d] /= count_[p];
         for_groups([&](std::int32_t first, std::int32_t pair) {
-            std::copy_n(rows.begin() + first * width, width, rows.begin() + pair * width);
+            for (std::int64_t d = 0; differ[first] && d < width; ++d) row(first)[d] += row(pair)[d];
+        });
+        for (std::int64_t p = 0; p < std::ssize(differ); ++p)
+            for (std::int64_t d = 0; differ[p] && d < width; ++d) row(p)[d] /= count_[p];
+        for_groups([&](std::int32_t first, std::int32_t pair) {
+            if (differ[first]) std::ranges::copy(row(first), row(pair).begin());
         });
     }
 
