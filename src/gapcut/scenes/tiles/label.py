@@ -14,7 +14,7 @@ import numpy as np
 
 from gapcut.engines import free_bytes
 from gapcut.inference import Solution
-from gapcut.scenes.clouds import label_names_path
+from gapcut.scenes.clouds import CloudFileError, label_names_path
 from gapcut.scenes.clouds.labelled import write_added
 from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
@@ -26,7 +26,7 @@ from gapcut.scenes.tiles import merge, steps
 from gapcut.scenes.tiles.columns import Labelled, write_columns
 from gapcut.scenes.tiles.grid import Tile, TileGrid
 from gapcut.scenes.tiles.needs import Needs, tile_size
-from gapcut.scenes.tiles.plan import Plan, Scratch, TileOptions, known_key, raw_name
+from gapcut.scenes.tiles.plan import Plan, Scratch, Stamp, TileOptions, known_key, raw_name, stamp
 from gapcut.scenes.tiles.pool import Run, processes
 from gapcut.scenes.tiles.survey import Part, ScanFile, Survey, distinct_pairs, survey
 from gapcut.typing import AnyArray, IntArray
@@ -84,6 +84,7 @@ def label_tiled(
     voxel = scene_model.settings.lengths["voxel"]
     clock.begin("reading")
     tell("reading ...")
+    files = _stamps(scan)
     seen, parts = survey(scan, _CELLS * voxel, scene_model.channels, min(_ROOM, free_bytes() / 4))
     seen.check(scan, scene_model.channels)
     halo = wanted.halo or HALO * voxel
@@ -91,16 +92,15 @@ def label_tiled(
     needs = Needs.of(seen, grid, halo, wanted.jobs)
     if announce is not None:
         announce(needs)
-    scratch = _opened(target, scan, Path(model), grid, halo)
+    scratch = _opened(target, scan, files, Path(model), grid, halo)
     plan = _cut(scan, seen, parts, scene_model, Path(model), grid, halo, scratch)
+    _unchanged(scan, files)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell, listed))
         made, strange, n_edges = _labels(work, scene_model, time_limit, tell, listed)
     clock.begin("writing")
     tell("writing ...")
-    found, addition = write_columns(plan, scan, seen, scene_model, made.labels, made.confidence)
-    with warnings.catch_warnings():
-        write_added(target, scan.path, addition, invalid=scan.invalid, columns=scan.columns)
+    found = _write(target, plan, scan, files, seen, scene_model, made)
     rows = merge.gather_segments(plan, made.labels, made.confidence, scene_model.names) if listed else []
     clock.begin(None)
     n_kept = int(scratch.load("ground")["n_kept"])
@@ -132,15 +132,35 @@ def _of_grown_segments(path: Path) -> SceneModel:
     return model
 
 
-def _opened(target: str | PathLike[str], scan: ScanFile, model: Path, grid: TileGrid, halo: float) -> Scratch:
-    """The folder of what is found, which another run of the same work may have begun."""
+def _stamps(scan: ScanFile) -> list[Stamp]:
+    """Of all files that the labels depend on."""
+    names = label_names_path(scan.path)
+    return [stamp(path) for path in ([scan.path, names] if names.is_file() else [scan.path])]
+
+
+def _unchanged(scan: ScanFile, files: list[Stamp]) -> None:
+    """What was found in a file is not of the points that it holds now: raises CloudFileError."""
+    if _stamps(scan) != files:
+        raise CloudFileError(
+            scan.path, "was changed while it was labelled: label it again when it is complete"
+        )
+
+
+def _opened(
+    target: str | PathLike[str],
+    scan: ScanFile,
+    files: list[Stamp],
+    model: Path,
+    grid: TileGrid,
+    halo: float,
+) -> Scratch:
+    """The folder of what is found, which another run of the same work may have begun. ``files`` as they were before
+    they were read."""
     scratch = Scratch(scratch_path(target))
     said = {"gapcut": __version__, "tile": grid.size, "halo": halo, "invalid": scan.invalid}
     # a list of pairs: earlier labels are kept as places in the classes file, so its order counts
     classes = None if scan.classes is None else list(scan.classes.numbers.items())
     said |= {"columns": scan.columns, "classes": classes}
-    names = label_names_path(scan.path)
-    files = [scan.path, names] if names.is_file() else [scan.path]
     scratch.open(known_key(model, files, said))
     return scratch
 
@@ -217,6 +237,8 @@ def _spread(scan: ScanFile, seen: Survey, parts: list[Part] | None, plan: Plan) 
     before = {name: scratch.column(f"before_{name}", np.int64, seen.n_points) for name in kinds}
     for part in _read_again(scan, seen, plan) if parts is None else parts:
         rows = np.arange(start, start + len(part.xyz))
+        if start + len(rows) > seen.n_points:  # it grew, which is said when it is looked at again
+            break
         points = np.empty(len(rows), dtype=plan.record)
         points["xyz"], points["row"] = part.xyz - np.asarray(plan.shift), rows
         points["channels"] = part.channels
@@ -239,6 +261,23 @@ def _read_again(scan: ScanFile, seen: Survey, plan: Plan) -> Iterator[Part]:
         warnings.simplefilter("ignore")  # the first reading has said it
         for cloud in scan.parts(seen.top_colour):
             yield Part.of(cloud, plan.channels, scan.classes)
+
+
+def _write(
+    target: str | PathLike[str],
+    plan: Plan,
+    scan: ScanFile,
+    files: list[Stamp],
+    seen: Survey,
+    model: SceneModel,
+    made: Decision,
+) -> Labelled:
+    """The scan with its labels, of all points that its file holds."""
+    _unchanged(scan, files)
+    found, addition = write_columns(plan, scan, seen, model, made.labels, made.confidence)
+    with warnings.catch_warnings():
+        write_added(target, scan.path, addition, invalid=scan.invalid, columns=scan.columns)
+    return found
 
 
 @dataclass(frozen=True)

@@ -201,9 +201,18 @@ def raw_name(tile: Tile) -> str:
     return f"points_{tile[0]}_{tile[1]}.bin"
 
 
-def known_key(model: Path, scans: Sequence[Path], said: dict[str, Any]) -> dict[str, Any]:
+Stamp = tuple[str, int, int]
+"""A file as it is now: its place, its size, and when it was changed."""
+
+
+def stamp(path: Path) -> Stamp:
+    """Of a file."""
+    now = path.stat()
+    return str(path.resolve()), now.st_size, now.st_mtime_ns
+
+
+def known_key(model: Path, scans: Sequence[Stamp], said: dict[str, Any]) -> dict[str, Any]:
     """What a scratch folder is for: the model's bytes, the scans' sizes and times of change, and all that is said."""
     import hashlib
 
-    files = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in scans]
-    return {"model": hashlib.sha256(model.read_bytes()).hexdigest(), "scans": files, **said}
+    return {"model": hashlib.sha256(model.read_bytes()).hexdigest(), "scans": scans, **said}

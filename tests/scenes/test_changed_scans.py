@@ -1,0 +1,56 @@
+"""Scans that change while they are labelled in tiles: said with the scan's name, and nothing of them is kept."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from gapcut.scenes.clouds import CloudFileError, read_cloud, write_cloud
+from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
+from gapcut.scenes.tiles import ScanFile, TileOptions, label, label_tiled
+from street_samples import street
+
+pytest.importorskip("laspy")
+
+ROOM = 768 * 2**20
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("changed") / "m.gapcut"
+    options = TrainingOptions(n_trees=4, folds=2, gap=0.1, C=1.0)
+    train_scenes([street(i) for i in range(2)], SceneSettings(voxel=0.3), options).model.save(path)
+    return path
+
+
+@pytest.mark.parametrize("room", [0, ROOM])  # the file is read twice, or once
+@pytest.mark.parametrize("change", ["grown", "shrunk", "moved"])
+def test_a_scan_that_changes_while_it_is_read(model, tmp_path, monkeypatch, room, change):
+    path, target = tmp_path / "scan.laz", tmp_path / "out.laz"
+    whole = street(5)
+    half = whole.select(range(whole.n_points // 2))
+    before, after = {
+        "grown": (half, whole),
+        "shrunk": (whole, half),
+        "moved": (whole, whole.replace(xyz=whole.xyz[::-1].copy())),
+    }[change]
+    read_once = label.survey
+
+    def survey(*given):
+        found = read_once(*given)
+        write_cloud(path, after)
+        os.utime(path, ns=(1, 1))  # another time, however coarse the clock of the disk is
+        return found
+
+    write_cloud(path, before)
+    monkeypatch.setattr(label, "_ROOM", room)
+    monkeypatch.setattr(label, "survey", survey)
+    with pytest.raises(CloudFileError, match=r"scan\.laz: was changed while it was labelled: label it again"):
+        label_tiled(target, ScanFile(path), model, TileOptions(tile=10.0, halo=8.0))
+    assert not target.exists()
+    monkeypatch.setattr(label, "survey", read_once)
+    label_tiled(target, ScanFile(path), model, TileOptions(tile=10.0, halo=8.0))
+    fresh = tmp_path / "fresh.laz"
+    label_tiled(fresh, ScanFile(path), model, TileOptions(tile=10.0, halo=8.0))
+    assert read_cloud(target).labels.tolist() == read_cloud(fresh).labels.tolist()
