@@ -9,7 +9,7 @@ import pytest
 
 from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
 from gapcut.scenes.labelling import SceneModel, SceneSettings, TrainingOptions, train_scenes
-from gapcut.scenes.labelling.scene import CHANNELS, channel_values
+from gapcut.scenes.labelling.scene import CHANNELS, ECHOES, channel_values
 from gapcut.scenes.labelling.surroundings import COLUMN_FEATURES
 from gapcut.scenes.tiles import ScanFile, TileOptions, label_tiled
 from street_samples import street
@@ -40,6 +40,25 @@ def test_echoes_are_shares():
     found = channel_values(PointCloud(xyz, extra=extra), ["echoes"])
     assert found.tolist() == [[1, 0], [0.5, 0.5], [1, 0.5], [1, 0.75], [0, 0]]
     assert found.shape[1] == len(CHANNELS["echoes"])
+
+
+def test_echoes_that_are_no_numbers_are_unknown_ones():
+    number, count = np.array([1.0, np.nan, 2.0, np.nan]), np.array([2.0, 2.0, np.nan, np.nan])
+    extra = {"return_number": number, "number_of_returns": count}
+    found = channel_values(PointCloud(np.zeros((4, 3)), extra=extra), ["echoes"])
+    assert found.tolist() == [[0.5, 0.5], [0, 0.5], [1, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_table_of_unknown_echoes_has_none_whole_or_in_tiles(model, tmp_path, value):
+    cloud, saved = street(6), tmp_path / "m.gapcut"
+    unknown = {name: np.full(cloud.n_points, value, dtype=np.float32) for name in ECHOES}
+    write_cloud(tmp_path / "scan.ply", cloud.replace(extra=unknown))
+    model.save(saved)
+    with pytest.raises(ValueError, match="scan has no echoes"):
+        model.label(read_cloud(tmp_path / "scan.ply"))
+    with pytest.raises(ValueError, match="scan has no echoes"):
+        label_tiled(tmp_path / "out.ply", ScanFile(tmp_path / "scan.ply"), saved, TileOptions(tile=10.0))
 
 
 def test_they_join_where_they_are_asked_for(model):

@@ -210,14 +210,20 @@ def _quantile_of_counts(values: FloatArray, ends: IntArray, share: float) -> flo
 
 def raw_channel(cloud: PointCloud, channel: str) -> AnyArray | None:
     """(N,) or (N, C) as the scan has it, None where it has not. Echoes: which one of its pulse a point is, as a share
-    of their number (1: the last, or the only one), and the share of them that are others than one (0: the only one)."""
+    of their number (1: the last, or the only one), and the share of them that are others than one (0: the only one).
+    What is no number is as in LAS, where 0 says that it is unknown."""
     if channel != "echoes":
         return np.asarray(getattr(cloud, channel)) if getattr(cloud, channel) is not None else None
-    number, count = (cloud.extra.get(name) for name in ECHOES)
-    if number is None or count is None:
+    if any(name not in cloud.extra for name in ECHOES):
         return None
-    of = np.maximum(count.astype(np.float64), 1.0)
+    number, count = (np.nan_to_num(cloud.extra[name].astype(np.float64)) for name in ECHOES)
+    of = np.maximum(count, 1.0)
     return np.column_stack([np.clip(number / of, 0.0, 1.0), 1.0 - 1.0 / of])
+
+
+def known_echoes(cloud: PointCloud) -> set[str]:
+    """Those of ``ECHOES`` that any point says: zeros, and what is no number, say nothing."""
+    return {name for name in ECHOES if name in cloud.extra and np.nan_to_num(cloud.extra[name]).any()}
 
 
 def channel_values(
@@ -231,7 +237,7 @@ def channel_values(
     columns = []
     for channel in channels:
         given = raw_channel(cloud, channel)
-        if given is None:
+        if given is None or (channel == "echoes" and len(known_echoes(cloud)) < len(ECHOES)):
             raise ValueError(
                 f"{cloud.name or 'the scan'} has no {channel}, but the model was trained with it"
             )

@@ -13,7 +13,7 @@ from gapcut.scenes.clouds.files import Invalid, blamed, read_parts
 from gapcut.scenes.clouds.names import COLOURS, meanings
 from gapcut.scenes.clouds.table import Table, from_table, whole_colours
 from gapcut.scenes.labelling.model import TRUTH
-from gapcut.scenes.labelling.scene import ECHOES, IntensityRange, raw_channel
+from gapcut.scenes.labelling.scene import ECHOES, IntensityRange, known_echoes, raw_channel
 from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
 
 _SMALL_COLOUR = 255
@@ -133,7 +133,7 @@ def survey(
         original |= scan.classes is not None and "label" not in cloud.added and cloud.labels is not None
         names |= dict(before.label_names)
         crs = crs or cloud.crs
-        echoes |= {name for name in ECHOES if name in cloud.extra and cloud.extra[name].any()}
+        echoes |= known_echoes(cloud)
         at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
         for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
             places[i, j] = places.get((i, j), 0) + count
