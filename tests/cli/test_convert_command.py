@@ -94,6 +94,9 @@ def test_training_says_what_holding_a_folder_takes(tmp_path, graphs, run, monkey
     code, _, err = run(*base, "--base", "none")
     assert code == 0
     assert f"all 6 graphs are read, about {exact / 2**20:,.0f} MB" in err
+    assert "MB are free. Named --C" in err
+    monkeypatch.setattr(training, "free_bytes", lambda: float("inf"))  # of a system that does not tell
+    assert "several times that. Named --C" in run(*base, "--base", "none")[2]
     there = ["--base", "none", "--node-lift", "none", "--engine", "disk", "--address", tmp_path]
     assert "are read" not in run(*base, *there)[2]
 

@@ -120,9 +120,11 @@ def _announce(folder: GraphFolder, data: Path) -> None:
     size = folder.array_bytes
     if size < TELL_FROM:
         return
+    free = free_bytes()
+    room = f"; {free / 2**20:,.0f} MB are free" if free < float("inf") else ""
     print(
         f"{data}: all {folder.total('graphs'):,} graphs are read, about {size / 2**20:,.0f} MB, and learning takes "
-        f"several times that; {free_bytes() / 2**20:,.0f} MB are free. Named --C, --base none and --node-lift none "
+        f"several times that{room}. Named --C, --base none and --node-lift none "
         "with --engine disk take less",
         file=sys.stderr,
         flush=True,
