@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 import time
@@ -250,6 +251,8 @@ def test_scans_at_work_at_once_share_the_free_memory(scans, tmp_path, run, monke
     monkeypatch.setattr(las, "announced_points", lambda path: 900)
     grown = SimpleNamespace(settings=SimpleNamespace(segments="grown"))
     assert (seen[0].options(scans / "in" / "0.npz", grown) is None) == (at_once == 1)
+    tiled = dataclasses.replace(seen[0], tile=9.0).options(scans / "in" / "0.npz", grown)
+    assert tiled.room == 0.3e6 / at_once  # for what was read, until it is cut
 
 
 @pytest.mark.cluster

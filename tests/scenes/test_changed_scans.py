@@ -8,7 +8,7 @@ import pytest
 
 from gapcut.scenes.clouds import CloudFileError, read_cloud, write_cloud
 from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
-from gapcut.scenes.tiles import ScanFile, TileOptions, label, label_tiled
+from gapcut.scenes.tiles import ScanFile, TileOptions, label, label_tiled, survey
 from street_samples import street
 
 pytest.importorskip("laspy")
@@ -37,7 +37,7 @@ def test_a_scan_that_changes_while_it_is_read(model, tmp_path, monkeypatch, room
     }[change]
     read_once = label.survey
 
-    def survey(*given):
+    def changed(*given):
         found = read_once(*given)
         write_cloud(path, after)
         os.utime(path, ns=(1, 1))  # another time, however coarse the clock of the disk is
@@ -45,7 +45,7 @@ def test_a_scan_that_changes_while_it_is_read(model, tmp_path, monkeypatch, room
 
     write_cloud(path, before)
     monkeypatch.setattr(label, "_ROOM", room)
-    monkeypatch.setattr(label, "survey", survey)
+    monkeypatch.setattr(label, "survey", changed)
     with pytest.raises(CloudFileError, match=r"scan\.laz: was changed while it was labelled: label it again"):
         label_tiled(target, ScanFile(path), model, TileOptions(tile=10.0, halo=8.0))
     assert not target.exists()
@@ -54,3 +54,18 @@ def test_a_scan_that_changes_while_it_is_read(model, tmp_path, monkeypatch, room
     fresh = tmp_path / "fresh.laz"
     label_tiled(fresh, ScanFile(path), model, TileOptions(tile=10.0, halo=8.0))
     assert read_cloud(target).labels.tolist() == read_cloud(fresh).labels.tolist()
+
+
+@pytest.mark.parametrize(("room", "times"), [(None, 1), (ROOM, 1), (0.0, 2)])
+def test_a_scan_is_read_again_where_there_is_no_room(model, tmp_path, monkeypatch, room, times):
+    readings, read_parts = [], survey.read_parts
+
+    def counted(*given):
+        readings.append(given)
+        return read_parts(*given)
+
+    monkeypatch.setattr(survey, "read_parts", counted)
+    write_cloud(tmp_path / "scan.laz", street(5))
+    how = TileOptions(tile=10.0, halo=8.0, room=room)
+    label_tiled(tmp_path / "out.laz", ScanFile(tmp_path / "scan.laz"), model, how)
+    assert len(readings) == times

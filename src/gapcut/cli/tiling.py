@@ -60,7 +60,7 @@ class Tiling:
         large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > most
         if not (asked or (large and model.settings.segments == "grown")):
             return None
-        return TileOptions(self.tile, self.halo, self.jobs)
+        return TileOptions(self.tile, self.halo, self.jobs, most / 2)
 
 
 def label_in_tiles(

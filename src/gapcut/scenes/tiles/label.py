@@ -85,7 +85,7 @@ def label_tiled(
     clock.begin("reading")
     tell("reading ...")
     files = _stamps(scan)
-    seen, parts = survey(scan, _CELLS * voxel, scene_model.channels, min(_ROOM, free_bytes() / 4))
+    seen, parts = survey(scan, _CELLS * voxel, scene_model.channels, _room(wanted))
     seen.check(scan, scene_model.channels)
     halo = wanted.halo or HALO * voxel
     grid = TileGrid.of_size(wanted.tile or tile_size(seen, halo), voxel)
@@ -130,6 +130,11 @@ def _of_grown_segments(path: Path) -> SceneModel:
     if model.settings.segments == "given":
         raise ValueError(f"{path} takes segments as given: such scans are not cut into tiles")
     return model
+
+
+def _room(wanted: TileOptions) -> float:
+    """Bytes for what the first reading finds."""
+    return min(_ROOM, free_bytes() / 4 if wanted.room is None else wanted.room)
 
 
 def _stamps(scan: ScanFile) -> list[Stamp]:

@@ -35,11 +35,13 @@ _FILES = re.compile(
 @dataclass(frozen=True)
 class TileOptions:
     """``tile`` metres of a tile's edge (None: such that one holds a million points), ``halo`` metres around it (None:
-    170 voxels), ``jobs`` processes."""
+    170 voxels), ``jobs`` processes, ``room`` in bytes for what was read until it is cut (None: a quarter of the memory
+    that is free)."""
 
     tile: float | None = None
     halo: float | None = None
     jobs: int = 1
+    room: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("tile", self.tile), ("halo", self.halo)):
