@@ -58,6 +58,14 @@ def test_a_node_of_two_parents_is_refused():
         TreeForest.from_arrays(both, 3)
 
 
+def test_a_tree_that_is_there_twice_is_refused():
+    """Each is laid out by itself: a small file that names one a million times would take all of the memory."""
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()
+    with pytest.raises(ValueError, match="there twice"):
+        TreeForest.from_arrays({**good, "root": good["root"][[0, 1, 0]]}, 3)
+
+
 def test_arrays_that_are_no_forest_are_refused():
     x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     good = TreeForest.of_sklearn(RandomForestClassifier(3, random_state=0).fit(x, x[:, 0] > 0), 2).to_arrays()

@@ -34,7 +34,8 @@ void check(const ForestArrays& f) {
     for (const std::int32_t root : f.root)
         if (root < 0 || root >= n) throw std::invalid_argument("a tree of the forest starts outside of it");
     std::vector<char> met(at(n), 0);
-    for (const std::int32_t root : f.root) met[at(root)] = 1;
+    for (const std::int32_t root : f.root)
+        if (met[at(root)]++) throw std::invalid_argument("a tree of the forest is there twice");
     for (std::int64_t i = 0; i < n; ++i) {
         if (f.feature[at(i)] < 0) continue;
         if (f.feature[at(i)] >= f.n_features)
