@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
 from gapcut.scenes.clouds import CloudFileError, read_cloud, write_cloud
 from gapcut.scenes.labelling import SceneSettings, TrainingOptions, train_scenes
 from gapcut.scenes.tiles import ScanFile, TileOptions, label, label_tiled, survey
+from gapcut.scenes.tiles.plan import Scratch
 from street_samples import street
 
 pytest.importorskip("laspy")
@@ -69,3 +71,16 @@ def test_a_scan_is_read_again_where_there_is_no_room(model, tmp_path, monkeypatc
     how = TileOptions(tile=10.0, halo=8.0, room=room)
     label_tiled(tmp_path / "out.laz", ScanFile(tmp_path / "scan.laz"), model, how)
     assert len(readings) == times
+
+
+@pytest.mark.parametrize("how", ["half", "empty", "zeros"])
+def test_a_damaged_file_of_what_was_found_is_named(tmp_path, how):
+    scratch = Scratch(tmp_path)
+    scratch.save("ground", one=np.arange(100.0), two=np.arange(3))
+    path = tmp_path / "ground.arrays"
+    content = path.read_bytes()
+    path.write_bytes({"half": content[: len(content) // 2], "empty": b"", "zeros": bytes(len(content))}[how])
+    with pytest.raises(
+        ValueError, match=r"ground\.arrays is damaged .*: remove the folder .* and label the scan again"
+    ):
+        scratch.load("ground")

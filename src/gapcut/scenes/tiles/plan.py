@@ -105,11 +105,17 @@ class Scratch:
         write_atomically(self.place(step, tile), lambda file: _write(file, arrays))
 
     def load(self, step: str, tile: Tile | None = None, /, *names: str) -> dict[str, AnyArray]:
-        """What was saved, or the arrays of those names."""
-        with open(self.place(step, tile), "rb") as file:
-            stored = json.loads(file.readline())
-            found = {name: _read(file, not names or name in names) for name in stored}
-        return {name: found[name] for name in names or stored}
+        """What was saved, or the arrays of those names. Raises ValueError that names the file if it is damaged."""
+        path = self.place(step, tile)
+        with open(path, "rb") as file:
+            try:
+                stored = json.loads(file.readline())
+                found = {name: _read(file, not names or name in names) for name in stored}
+                return {name: found[name] for name in names or stored}
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(
+                    f"{path} is damaged ({error}): remove the folder {self.root} and label the scan again"
+                ) from error
 
     def column(self, name: str, dtype: Any = None, length: int | None = None) -> AnyArray:
         """An array in a file, mapped: made with ``dtype`` and ``length``, else as it is, to read and write."""
