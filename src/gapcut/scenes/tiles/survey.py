@@ -60,7 +60,8 @@ class Part:
         given = [raw_channel(cloud, name) for name in channels]
         columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
         values = np.column_stack([np.empty((cloud.n_points, 0)), *columns]).astype(np.float32)
-        return cls(cloud.xyz, values, labels_before(cloud, classes).labels, cloud.labels)
+        original = None if classes is None else cloud.labels
+        return cls(cloud.xyz, values, labels_before(cloud, classes).labels, original)
 
     @property
     def nbytes(self) -> int:
