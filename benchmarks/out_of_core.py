@@ -1,12 +1,12 @@
 """Training whose state is on disk, within a limit of address space, against the same in memory.
 
     python benchmarks/out_of_core.py [--graphs 100] [--nodes 500] [--edges 5000] [--limit 3] [--passes 2]
-        [--seconds 3600] [--engines threads,disk] [--jobs 2] [--folder FOLDER]
+        [--C 10] [--seconds 3600] [--engines threads,disk] [--jobs 2] [--folder FOLDER]
 
 The set of issue 22, or a part of it, as a folder of parts; each engine in a process of its own. "disk" has so many GiB
 of address space (setrlimit: nothing more can be mapped either; the C library is told to set nothing aside for threads
 and to give back what is freed) and reads its graphs part by part; "threads" neither. A run of so many certificates of
-``oracle="cut"`` at C = 10, or of so many seconds: iterations, seconds, CPU seconds of user and system, of an iteration
+``oracle="cut"``, or of so many seconds: iterations, seconds, CPU seconds of user and system, of an iteration
 too (certificates left out), peak resident memory, both ends. Standard error gets a line for each certificate.
 Weights must be the same bits, unless seconds were limited. A Markdown table goes to standard output.
 """
@@ -77,7 +77,7 @@ def train(folder: Path, engine: str, options: argparse.Namespace) -> None:
         )
 
     svm = StructuredSVM(
-        C=10.0,
+        C=options.C,
         oracle="cut",
         gap=0.01,
         max_passes=options.passes,
@@ -104,6 +104,7 @@ def train(folder: Path, engine: str, options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", type=int, default=100)
+    parser.add_argument("--C", type=float, default=10.0)
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--edges", type=int, default=5000)
     parser.add_argument("--limit", type=float, default=3.0)
@@ -148,7 +149,7 @@ def child(folder: Path, engine: str, options: argparse.Namespace, limit: float |
             resource.setrlimit(resource.RLIMIT_AS, (int(limit * 2**30),) * 2)
 
     command = [sys.executable, __file__, "--child", engine, "--folder", str(folder)]
-    command += ["--passes", str(options.passes), "--jobs", str(options.jobs)]
+    command += ["--passes", str(options.passes), "--jobs", str(options.jobs), "--C", str(options.C)]
     command += [] if options.seconds is None else ["--seconds", str(options.seconds)]
     env = {**os.environ, "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
     done = subprocess.run(
