@@ -344,10 +344,21 @@ def test_want_of_memory_for_the_last_checkpoint_keeps_the_model(problem, tmp_pat
     before = path.read_bytes()
     whole = run(problem, tmp_path / "whole.checkpoint", passes=3)
     monkeypatch.setattr(CutRelaxation, "save", out_of_memory)
-    ended = run(problem, path, passes=3)
+    with pytest.warns(UserWarning, match=r"run\.checkpoint: not enough memory: the run goes on without"):
+        ended = run(problem, path, passes=3)
     assert np.array_equal(ended.weights, whole.weights)
     assert ended.certificate == whole.certificate
     assert path.read_bytes() == before
+
+
+def test_want_of_memory_for_a_checkpoint_on_the_way_is_a_warning(problem, tmp_path, monkeypatch):
+    whole = PrimalDual().run(problem, CutOracle(problem), Limits(gap=1e-4))
+    monkeypatch.setattr(CutRelaxation, "save", out_of_memory)
+    with pytest.warns(UserWarning, match=r"run\.checkpoint: not enough memory"):
+        ended = run(problem, tmp_path / "run.checkpoint", every=0.0)
+    assert ended.certificate == whole.certificate
+    assert np.array_equal(ended.weights, whole.weights)
+    assert not (tmp_path / "run.checkpoint").exists()
 
 
 def test_a_path_does_not_go_on_from_iterates_that_want_of_memory_left(problem, monkeypatch):

@@ -25,6 +25,8 @@ from gapcut.learners.base import Progress, Session
 
 _FORMAT = 4
 
+NO_MEMORY = "not enough memory"
+
 
 class DamagedCheckpoint(ValueError):
     """The file is not a whole checkpoint: delete it to start anew."""
@@ -77,8 +79,14 @@ class Checkpoint:
         try:
             write_atomically(self.path, lambda file: np.savez(file, meta=text, **arrays))
         except OSError as error:
-            reason = error.strerror or str(error)
-            warnings.warn(f"{self.path}: {reason}: the run goes on without this checkpoint", stacklevel=2)
+            self.skip(error.strerror or str(error))
+        except MemoryError:
+            self.skip(NO_MEMORY)
+        self._clock = Deadline(self._seconds)
+
+    def skip(self, reason: str) -> None:
+        """The file stays as it is until it is due again; a warning says why."""
+        warnings.warn(f"{self.path}: {reason}: the run goes on without this checkpoint", stacklevel=2)
         self._clock = Deadline(self._seconds)
 
     def read(self) -> tuple[dict[str, Any], dict[str, Any]]:

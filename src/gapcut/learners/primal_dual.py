@@ -103,7 +103,7 @@ class PrimalDual(StepSettings, Learner):
                     steps.certify(session, planes)
                 steps.relaxation.breathe()
         if file is not None and steps.kept is not None and not (session.target_met or session.broken):
-            with suppress(ClusterLost, MemoryError):  # then the file before stays
+            with suppress(ClusterLost):  # then the file before stays
                 steps.write(session, file)
         claim = self._claim(session, steps)
         result = session.result()

@@ -14,7 +14,7 @@ from gapcut.certificates import DualPoint
 from gapcut.engines import OutOfTime
 from gapcut.engines.shards import ShardEngine
 from gapcut.learners.base import Progress, Session, WarmStart
-from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
+from gapcut.learners.checkpoint import NO_MEMORY, Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graphs, mixture_of_two
 from gapcut.learners.scaling import Ray
 from gapcut.learners.schedule import FIRST_MIXTURE, FIRST_REPAIR, SLOWING, CertificateSchedule
@@ -22,7 +22,7 @@ from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle, OraclePlanes
 from gapcut.oracles.relaxation import Point, RelaxedLabels, Stored
 from gapcut.problem import LearningProblem
-from gapcut.typing import FloatArray
+from gapcut.typing import AnyArray, FloatArray
 
 PASS_COST = 10
 """Iterations in the time of one pass of the block method, about (measured 3 to 20)."""
@@ -343,21 +343,27 @@ class Steps:
 
     def write(self, session: Session, file: Checkpoint) -> None:
         """The iterates and what is kept, from which :meth:`resume` goes on."""
-        assert self.kept is not None
+        kept = self.kept
+        assert kept is not None
+        try:
+            arrays = self._arrays(kept)
+        except MemoryError:  # of the copy: the iterates are whole
+            file.skip(NO_MEMORY)
+            return
+        schedule = asdict(kept.schedule)
+        numbers = {"schedule": schedule, "planes": kept.planes, "out_of_range": self.out_of_range}
+        file.write(kept.progress, session, arrays, numbers)
+
+    def _arrays(self, kept: Kept) -> dict[str, AnyArray]:
         arrays = {} if self.out_of_range else self.relaxation.save()
-        if self.kept.messages is not None:
-            arrays["best_messages"] = self.relaxation.fetched_messages(self.kept.messages)
-        if self.kept.best is not None:
-            best = self.relaxation.fetched(self.kept.best.relaxed)
+        if kept.messages is not None:
+            arrays["best_messages"] = self.relaxation.fetched_messages(kept.messages)
+        if kept.best is not None:
+            best = self.relaxation.fetched(kept.best.relaxed)
             arrays["best_labels"] = best.labels
             if best.tables is not None:
                 arrays["best_tables"] = best.tables
-        numbers = {
-            "schedule": asdict(self.kept.schedule),
-            "planes": self.kept.planes,
-            "out_of_range": self.out_of_range,
-        }
-        file.write(self.kept.progress, session, arrays, numbers)
+        return arrays
 
     def resume(self, session: Session, file: Checkpoint, planes: PlaneTurns) -> None:
         """Go on from a checkpoint; both ends are proven again, from its best weights and labels.
