@@ -94,6 +94,21 @@ def test_it_stays_out_where_neighbours_say_nothing():
     assert svm.model_.base.features == "edges"
 
 
+def test_it_is_not_tried_where_no_node_has_a_neighbour():
+    rng = np.random.default_rng(0)
+    none = np.zeros((0, 2), dtype=np.int64)
+    graphs = []
+    for _ in range(12):
+        x = rng.normal(size=40)
+        graphs.append(
+            Graph(x[:, None], none, labels=((np.abs(x) > 0.7) ^ (rng.random(40) < 0.1)).astype(int))
+        )
+    svm = StructuredSVM(base="auto", **FAST).fit(graphs)
+    assert svm.choice_.base
+    assert not any(trial.context for trial in svm.choice_.trials)
+    assert svm.model_.base.features == "edges"
+
+
 def test_a_time_limit_may_forbid_it(monkeypatch, model):
     asked = {"edges": 1.0, "context": 100.0}
     monkeypatch.setattr(gapcut.model.training, "seconds_of_trees", lambda features, *_: asked[features])

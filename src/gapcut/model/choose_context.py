@@ -26,9 +26,9 @@ def choose_context(
     ``choice``, ``held``: of ``data``, whose base sees edges; ``limit``: seconds of one fit to a fold. Of the ``values``
     of C, that of ``choice`` and those beside it are tried, on the same folds; after the first, context is left where it
     is not ahead, and after all it must be ahead by more than one standard error. It is not tried where nearly all is
-    right.
+    right, nor where no node has a neighbour.
     """
-    if held.accuracy > NEARLY_ALL:
+    if held.accuracy > NEARLY_ALL or not any(graph.n_edges for graph in graphs):
         return data, choice, held
     more, why = with_context(graphs, data, settings)
     folds = None if more is None else Folds.of(more, 0)
