@@ -19,7 +19,8 @@ from gapcut.typing import FloatArray
 
 _SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
 STOPPED_BY_USER = "stopped by the user: the best model so far is kept"
-OUT_OF_MEMORY = "stopped: not enough memory"
+NO_MEMORY = "not enough memory"
+OUT_OF_MEMORY = f"stopped: {NO_MEMORY}"
 _OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"
 
 

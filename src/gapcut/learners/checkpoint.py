@@ -21,11 +21,9 @@ from gapcut.certificates import Record
 from gapcut.data.npz import one_line, read_arrays
 from gapcut.engines import Deadline
 from gapcut.files import write_atomically
-from gapcut.learners.base import Progress, Session
+from gapcut.learners.base import NO_MEMORY, Progress, Session
 
 _FORMAT = 4
-
-NO_MEMORY = "not enough memory"
 
 
 class DamagedCheckpoint(ValueError):
@@ -82,7 +80,8 @@ class Checkpoint:
             self.skip(error.strerror or str(error))
         except MemoryError:
             self.skip(NO_MEMORY)
-        self._clock = Deadline(self._seconds)
+        else:
+            self._clock = Deadline(self._seconds)
 
     def skip(self, reason: str) -> None:
         """The file stays as it is until it is due again; a warning says why."""

@@ -13,8 +13,8 @@ from gapcut import _core
 from gapcut.certificates import DualPoint
 from gapcut.engines import OutOfTime
 from gapcut.engines.shards import ShardEngine
-from gapcut.learners.base import Progress, Session, WarmStart
-from gapcut.learners.checkpoint import NO_MEMORY, Checkpoint, DamagedCheckpoint, go_on
+from gapcut.learners.base import NO_MEMORY, Progress, Session, WarmStart
+from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
 from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graphs, mixture_of_two
 from gapcut.learners.scaling import Ray
 from gapcut.learners.schedule import FIRST_MIXTURE, FIRST_REPAIR, SLOWING, CertificateSchedule

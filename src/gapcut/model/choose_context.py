@@ -36,7 +36,7 @@ def choose_context(
         return data, replace(choice, reason=f"{choice.reason}; {why}"), held
     place, settings = list(values).index(choice.C), replace(settings, time_limit=limit)
     first = first_fold(folds, settings, values[max(0, place - 1) : place + 2])
-    before = held.right[folds.fold == 0].sum() / held.weight[folds.fold == 0].sum()
+    before = held.by_fold[0]
     path = other_folds(folds, settings, first) if best_of(first).accuracy > before else []
     trials = (*choice.trials, *trials_of(first, path, True, settings.oracle, context=True))
     if not path:

@@ -24,7 +24,7 @@ def choose_oracle(
     if held.accuracy > NEARLY_ALL:
         return choice, held
     first = first_fold(folds, settings, values, certified=True)
-    before = held.right[folds.fold == 0].sum() / held.weight[folds.fold == 0].sum()
+    before = held.by_fold[0]
     path: list[HeldOut] = []
     if first and best_of(first).accuracy > before:
         path = other_folds(folds, settings, first)
