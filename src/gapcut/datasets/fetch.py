@@ -28,6 +28,11 @@ class Source:
     sha256: str
     size: int
 
+    def is_at(self, path: Path) -> bool:
+        """Whether this file, which exists, is the one."""
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+
 
 def cache_folder() -> Path:
     """Where fetched files are kept: ``$GAPCUT_CACHE``, or ``gapcut`` in the user's cache folder."""
@@ -43,7 +48,7 @@ def fetched(source: Source, say: Callable[[str], None] = lambda line: None) -> P
     Raises OSError with one line that says what to do: no connection, an answer cut short, other content.
     """
     place = cache_folder() / source.name
-    if place.is_file() and _sha256(place) == source.sha256:
+    if place.is_file() and source.is_at(place):
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
     by_hand = f"fetch it in a browser, put it at {place}, and run this again"
@@ -77,8 +82,3 @@ def _copy(answer: IO[bytes], file: IO[bytes], source: Source) -> None:
         raise _WrongContent(f"{size:,} bytes of {source.size:,} came")
     if digest.hexdigest() != source.sha256:
         raise _WrongContent(f"its checksum is {digest.hexdigest()[:12]}..., not {source.sha256[:12]}...")
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -75,10 +74,9 @@ def _checked(root: Path, sources: tuple[Source, ...]) -> list[Path]:
             f"{root}: {what}; get them from {STREETS_HOME}, or name no folder to fetch them"
         )
     for path, source in zip(paths, sources, strict=True):
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != source.sha256:
+        if not source.is_at(path):
             raise ValueError(
-                f"{path}: its {len(content):,} bytes are not the {source.size:,} of the set: get it again from "
+                f"{path}: its {path.stat().st_size:,} bytes are not the {source.size:,} of the set: get it again from "
                 f"{source.url}"
             )
     return paths
