@@ -37,13 +37,15 @@ Address = Annotated[
 @dataclass(frozen=True)
 class FileJob:
     """A file to read, with what is ``beside`` it (if it is there), and the one to write; ``options`` for this file;
-    ``known``: what is written down of it."""
+    ``around``: other files that its result is made of, too, which it has ``described``; ``known``: what is written down
+    of it."""
 
     source: Path
     target: Path
     options: Any = None
     beside: Path | None = None
     known: Entry | None = None
+    around: Any = None
 
     def absolute(self) -> FileJob:
         """The same for a worker with another working folder."""
@@ -140,7 +142,8 @@ class Once:
 
     def __call__(self, job: FileJob) -> Entry:
         beside = digest(job.beside) if job.beside is not None and job.beside.is_file() else None
-        own = json.dumps([self.settings, digest(job.source), beside, job.options], sort_keys=True)
+        more = [] if job.around is None else [job.around.described()]
+        own = json.dumps([self.settings, digest(job.source), beside, job.options, *more], sort_keys=True)
         made_of = hashlib.sha256(own.encode()).hexdigest()
         known = job.known
         if known is not None and known.made_of == made_of and are_there(job.target.parent, known.written):

@@ -22,6 +22,7 @@ from gapcut.cli.file_queue import (
     engine_for,
     settings_digest,
 )
+from gapcut.cli.neighbours import Seams, lacking, show_lacking, wanted
 from gapcut.cli.options import Jobs, Json
 from gapcut.cli.outputs import (
     LABELLED_SCAN,
@@ -40,7 +41,7 @@ from gapcut.cli.progress import working
 from gapcut.cli.scenes import columns_for, scan_files, show_skipped
 from gapcut.cli.show import Cells, emit, number, percent
 from gapcut.cli.tiling import Tiling, label_in_tiles
-from gapcut.engines import peak_memory_mb, thread_count
+from gapcut.engines import Engine, peak_memory_mb, thread_count
 from gapcut.extras import needed
 from gapcut.files import json_text, write_text
 
@@ -65,6 +66,7 @@ def label(
     segments: SegmentFormat | None = None,
     tile: float | None = None,
     halo: float | None = None,
+    neighbours: bool | None = None,
     engine: EngineOption = "threads",
     address: Address = None,
     jobs: Jobs = -1,
@@ -87,6 +89,7 @@ def label(
     :param segments: Write a table of the segments beside each labelled scan, too: .segments.csv, .gpkg or .dxf.
     :param tile: Metres: label square tiles of this size in --jobs processes; large LAS is cut unasked.
     :param halo: Metres around a tile that it sees; default: 170 voxels of the model.
+    :param neighbours: Files of a folder that lie side by side see each other's points in halos; default: with tiles.
     """
     from gapcut.scenes.clouds import label_names_path
     from gapcut.scenes.labelling import SceneModel
@@ -99,18 +102,46 @@ def label(
     known = _checked_map(classes, scene_model)
     labelling = _Labelling(scene_model, time_limit, invalid, known, segments, model.absolute(), tiling)
     if scan.is_file():
-        if engine != "threads" or address is not None:
-            raise ValueError("--engine and --address are for many scans: name a folder of them")
+        _check_alone(engine, address, neighbours)
         return _label_one(labelling, jobs_of[0], as_json)
     tiling.check()
     asked = {"time_limit": time_limit, "invalid": invalid, "segments": segments, "tile": tile, "halo": halo}
     with closing(engine_for(engine, jobs, address)) as workers:
         labelling = replace(labelling, tiling=tiling.among(workers, len(jobs_of)))
         settings = settings_digest([model, classes], command="label", **asked)
-        found = do_files(workers, labelling, jobs_of, settings)
+        found = _label_folder(workers, labelling, jobs_of, settings, neighbours)
+    return _told(found, skipped, as_json)
+
+
+def _label_folder(
+    workers: Engine, labelling: _Labelling, jobs: list[FileJob], settings: str, neighbours: bool | None
+) -> FileResults:
+    """All files of a folder; what they see of each other is gathered before."""
+    from gapcut.scenes.tiles import remove_strips
+
+    seams = Seams.of(labelling.model, labelling.tiling, jobs[0].target.parent)
+    if wanted(neighbours, labelling.tiling, jobs, labelling.model):
+        jobs = seams.around(workers, jobs, labelling.invalid, labelling.classes)
+    found = do_files(workers, labelling, jobs, settings)
+    remove_strips(seams.folder)
+    return found
+
+
+def _told(found: FileResults, skipped: list[str], as_json: bool) -> int:
+    """The exit code, after what is said of a folder."""
+    lacked = lacking(found.documents)
     report = {"scans": found.documents, "before": found.before, "failed": found.failed, "skipped": skipped}
-    emit(report, as_json, lambda console: _show_labels(console, found, skipped))
+    emit({**report, "lacked": lacked}, as_json, lambda console: _show_labels(console, found, skipped))
+    show_lacking(lacked)
     return found.code("scans could not be labelled")
+
+
+def _check_alone(engine: str, address: str | None, neighbours: bool | None) -> None:
+    """That nothing is asked of a single scan that only folders have."""
+    if engine != "threads" or address is not None:
+        raise ValueError("--engine and --address are for many scans: name a folder of them")
+    if neighbours is not None:
+        raise ValueError("--neighbours is for files side by side: name the folder that they are in")
 
 
 def _checked_map(path: Path | None, model: SceneModel) -> ClassMap | None:
@@ -179,12 +210,12 @@ class _Labelling:
         from gapcut.scenes.tiles import ScanFile
 
         source, target, columns = job.source, job.target, job.options
-        how = self.tiling.options(source, self.model)
+        how = self.tiling.options(source, self.model, job.around is not None)
         if how is not None:
             scan = ScanFile(source, self.invalid, columns, self.classes)
             with _known(target):
                 document = label_in_tiles(
-                    scan, target, self.model, self.file, how, self.time_limit, say, self.segments
+                    scan, target, self.model, self.file, how, self.time_limit, say, self.segments, job.around
                 )
             write_text(summary_path(target), json_text(document))
             return document

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gapcut.scenes.labelling import SceneModel
     from gapcut.scenes.labelling.inventory import Kind
     from gapcut.scenes.labelling.scene import Say
-    from gapcut.scenes.tiles import Needs, ScanFile, TiledScan, TileOptions
+    from gapcut.scenes.tiles import Around, Needs, ScanFile, TiledScan, TileOptions
 
 MOST_AT_ONCE = 5_000_000
 """Points of a LAS or LAZ file from which on it is cut into tiles unasked."""
@@ -49,8 +49,9 @@ class Tiling:
         whole = None if workers.elsewhere else whole_bytes(min(workers.at_once, scans))
         return replace(self, jobs=workers.threads, whole=whole)
 
-    def options(self, source: Path, model: SceneModel) -> TileOptions | None:
-        """How to cut a file into tiles; None, to label it whole, where nothing asks for tiles and it is small."""
+    def options(self, source: Path, model: SceneModel, adjoins: bool = False) -> TileOptions | None:
+        """How to cut a file into tiles; None, to label it whole, where nothing asks for tiles and it is small. One that
+        ``adjoins`` others is always cut: only tiles see them."""
         from gapcut.scenes.clouds.las import announced_points
         from gapcut.scenes.tiles import TileOptions
 
@@ -58,7 +59,7 @@ class Tiling:
         n = announced_points(source) or 0
         most = whole_bytes(1) if self.whole is None else self.whole
         large = n > MOST_AT_ONCE or n * _WHOLE_BYTES_A_POINT > most
-        if not (asked or (large and model.settings.segments == "grown")):
+        if not (asked or adjoins or (large and model.settings.segments == "grown")):
             return None
         return TileOptions(self.tile, self.halo, self.jobs, most / 2)
 
@@ -72,9 +73,10 @@ def label_in_tiles(
     limit: float,
     say: Say,
     segments: Kind | None = None,
+    around: Around | None = None,
 ) -> dict[str, Any]:
-    """Label a file tile by tile, with a table of its ``segments`` if one is asked for; its summary. After Ctrl-C what
-    is found stays for another run."""
+    """Label a file tile by tile, with a table of its ``segments`` if one is asked for; ``around``: the files beside it.
+    Its summary. After Ctrl-C what is found stays for another run."""
     from gapcut.scenes.tiles import label_tiled
 
     def announce(needs: Needs) -> None:
@@ -89,11 +91,20 @@ def label_in_tiles(
         say=lambda step: say(f"{scan.path.name}: {step}"),
         announce=announce,
         listed=segments is not None,
+        around=around,
     )
     if segments is not None and found.inventory is not None:
         found.inventory.write(segments_path(target, segments), segments)
     found.reasons.save(reasons_path(target))
-    return _document(found, scan.path, target, model)
+    document = _document(found, scan.path, target, model)
+    if around is not None and found.outside is not None:
+        seen = [n.scan.path.name for n in around.neighbours if n.scan.path.name not in found.outside.lacked]
+        document["neighbours"] = {
+            "seen": seen,
+            "points": found.outside.n_points,
+            "lacked": found.outside.lacked,
+        }
+    return document
 
 
 def told(needs: Needs, how: TileOptions) -> str:

@@ -79,6 +79,20 @@ def announced_points(path: Path) -> int | None:
         return None
 
 
+def announced_extent(path: Path) -> tuple[FloatArray, FloatArray, int, str | None] | None:
+    """Box, number of points and coordinate system that the header of a LAS or LAZ file announces, if its numbers can be
+    those of a box; None for others. Whether they are those of the points, reading will say."""
+    if path.suffix.lower() not in (".las", ".laz"):
+        return None
+    check_records(path)
+    with laspy().open(str(path)) as reader:
+        header = reader.header
+        low, high = np.array(header.mins, dtype=np.float64), np.array(header.maxs, dtype=np.float64)
+        if not (np.isfinite([low, high]).all() and (low <= high).all() and header.point_count):
+            return None
+        return low, high, int(header.point_count), header_says(header).crs
+
+
 def check_records(path: Path) -> None:
     """That the header records announced fit before the points: else laspy would read on for minutes."""
     with path.open("rb") as file:

@@ -21,10 +21,11 @@ _AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class Labelled:
-    """``counts`` of points by label; their mean ``confidence``; share of the points with a known earlier label that
-    have it now (None without any), and their number."""
+    """``counts`` of points by label; ``segments`` that have any; mean ``confidence``; share of the points with a known
+    earlier label that have it now (None without any), and their number."""
 
     counts: dict[int, int]
+    segments: int
     confidence: float
     agreement: float | None
     compared: int
@@ -66,7 +67,13 @@ def write_columns(
         size += np.bincount(segment[rows], minlength=len(labels))
     counts = {int(k): int(size[labels == k].sum()) for k in np.unique(labels)}
     counts = {label: count for label, count in counts.items() if count}
-    told = Labelled(counts, float(sure @ size / n), same / compared if compared else None, compared)
+    told = Labelled(
+        counts,
+        int(np.count_nonzero(size)),
+        float(sure @ size / n),
+        same / compared if compared else None,
+        compared,
+    )
     las = _classes(plan, scan, narrow, counts, names)
     return told, lambda kept: Addition(columns, names, None if kept is None or kept.all() else kept, las)
 

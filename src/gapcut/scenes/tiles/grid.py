@@ -12,6 +12,14 @@ from gapcut.typing import FloatArray, IntArray
 Tile = tuple[int, int]
 """Place of a tile in the grid: column and row."""
 
+STEPS = 1e4
+"""Places a metre: the same point of two files may differ by rounding, and is one point then."""
+
+
+def snapped(local: FloatArray) -> FloatArray:
+    """(N, 3) to the next tenth of a millimetre."""
+    return np.asarray(np.rint(local * STEPS) / STEPS)
+
 
 @dataclass(frozen=True)
 class TileGrid:

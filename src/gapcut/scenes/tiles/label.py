@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from gapcut.engines import free_bytes
 from gapcut.inference import Solution
 from gapcut.scenes.clouds import CloudFileError, label_names_path
 from gapcut.scenes.clouds.labelled import write_added
-from gapcut.scenes.groups import group_order
 from gapcut.scenes.labelling import SceneModel
 from gapcut.scenes.labelling.inventory import Inventory
 from gapcut.scenes.labelling.model import Decision
@@ -24,11 +24,13 @@ from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.scenes.labelling.scene import Say, Stopwatch
 from gapcut.scenes.tiles import merge, steps
 from gapcut.scenes.tiles.columns import Labelled, write_columns
+from gapcut.scenes.tiles.cut import Points, cut
 from gapcut.scenes.tiles.grid import Tile, TileGrid
 from gapcut.scenes.tiles.needs import Needs, tile_size
 from gapcut.scenes.tiles.plan import Plan, Scratch, Stamp, TileOptions, known_key, raw_name, stamp
 from gapcut.scenes.tiles.pool import Run, processes
-from gapcut.scenes.tiles.survey import Part, ScanFile, Survey, distinct_pairs, survey
+from gapcut.scenes.tiles.strips import Around, Outside
+from gapcut.scenes.tiles.survey import ScanFile, Survey, survey
 from gapcut.typing import AnyArray, IntArray
 from gapcut.version import __version__
 
@@ -44,7 +46,8 @@ _SHARES = {"thin": 0.1, "grow": 0.35, "describe": 0.35, "rate": 0.1, "place": 0.
 class TiledScan:
     """What is told of a labelled scan: ``found`` counts of its labels and so on; numbers of kept points, segments,
     edges; ``solution`` of the energy of the whole scan; ``strange`` and ``reasons`` as of
-    :class:`gapcut.scenes.labelling.LabelledScan`; ``inventory`` of the segments, if it was asked for; what it took."""
+    :class:`gapcut.scenes.labelling.LabelledScan`; ``inventory`` of the segments, if it was asked for; what was seen of
+    files beside it (None: nothing was to be seen); what it took."""
 
     found: Labelled
     n_kept: int
@@ -55,6 +58,7 @@ class TiledScan:
     strange: float
     inventory: Inventory | None
     needs: Needs
+    outside: Outside | None
     seconds: dict[str, float]
     cpu_seconds: dict[str, float]
 
@@ -69,6 +73,7 @@ def label_tiled(
     say: Say | None = None,
     announce: Callable[[Needs], None] | None = None,
     listed: bool = False,
+    around: Around | None = None,
 ) -> TiledScan:
     """Label a file into another one, as ``SceneModel.label`` and ``write_labelled`` would.
 
@@ -77,44 +82,43 @@ def label_tiled(
     some 30 bytes a point, later 6 kilobytes a segment; LAS and LAZ are read in parts, other formats whole. What is
     found is kept in the folder ``<target>.tiles`` until the end: a run that was killed goes on where it was.
     ``announce`` hears what is needed before the work. ``model`` is a file. ``listed``: whether an inventory of the
-    segments is asked for. Raises ValueError, OSError: a model of given segments, a missing channel, damaged files.
+    segments is asked for. ``around``: the files beside it, whose points are seen, too, and not labelled; points are
+    then told apart by their places, so that two files see the same ones where they meet. Raises ValueError, OSError: a
+    model of given segments, a missing channel, damaged files.
     """
     wanted, tell, clock = options or TileOptions(), say or (lambda line: None), Stopwatch()
     scene_model = _of_grown_segments(Path(model))
-    voxel = scene_model.settings.lengths["voxel"]
     clock.begin("reading")
     tell("reading ...")
     files = _stamps(scan)
-    seen, parts = survey(scan, _CELLS * voxel, scene_model.channels, _room(wanted))
-    seen.check(scan, scene_model.channels)
-    halo = wanted.halo or HALO * voxel
-    grid = TileGrid.of_size(wanted.tile or tile_size(seen, halo), voxel)
-    needs = Needs.of(seen, grid, halo, wanted.jobs)
+    points = _read(scan, scene_model, wanted, around)
+    plan, needs = _planned(points, scene_model, Path(model), wanted, Scratch(scratch_path(target)), around)
     if announce is not None:
         announce(needs)
-    scratch = _opened(target, scan, files, Path(model), grid, halo)
-    plan = _cut(scan, seen, parts, scene_model, Path(model), grid, halo, scratch)
+    plan.scratch.open(_key(scan, files, points, plan, around))
+    plan = cut(points, plan)
     _unchanged(scan, files)
     with processes(wanted.jobs) as run:
         work = _Work(plan, run, clock, _Progress(plan, tell, listed))
         made, strange, n_edges = _labels(work, scene_model, time_limit, tell, listed)
     clock.begin("writing")
     tell("writing ...")
-    found = _write(target, plan, scan, files, seen, scene_model, made)
+    found = _write(target, plan, scan, files, points.seen, scene_model, made)
     rows = merge.gather_segments(plan, made.labels, made.confidence, scene_model.names) if listed else []
     clock.begin(None)
-    n_kept = int(scratch.load("ground")["n_kept"])
-    scratch.remove()
+    n_kept, outside = merge.own_kept(plan), points.outside
+    plan.scratch.remove()
     return TiledScan(
         found=found,
         n_kept=n_kept,
-        n_segments=len(made.labels),
+        n_segments=found.segments,
         n_edges=n_edges,
         solution=made.solution,
         reasons=made.reasons,
         strange=strange,
-        inventory=Inventory(rows, seen.crs) if listed else None,
+        inventory=Inventory(rows, points.seen.crs) if listed else None,
         needs=needs,
+        outside=None if outside is None or around is None else outside.without(around.changed()),
         seconds=clock.seconds,
         cpu_seconds=clock.cpu,
     )
@@ -151,23 +155,57 @@ def _unchanged(scan: ScanFile, files: list[Stamp]) -> None:
         )
 
 
-def _opened(
-    target: str | PathLike[str],
-    scan: ScanFile,
-    files: list[Stamp],
-    model: Path,
-    grid: TileGrid,
-    halo: float,
-) -> Scratch:
-    """The folder of what is found, which another run of the same work may have begun. ``files`` as they were before
+def _read(scan: ScanFile, model: SceneModel, wanted: TileOptions, around: Around | None) -> Points:
+    """The file, and what it sees of its neighbours."""
+    cell = _CELLS * model.settings.lengths["voxel"]
+    seen, parts = survey(scan, cell, model.channels, _room(wanted))
+    seen.check(scan, model.channels)
+    if around is None:
+        return Points(scan, seen, parts)
+    return Points(scan, replace(seen, common=around.shift), parts, around.outside(seen, model.channels, cell))
+
+
+def _planned(
+    points: Points,
+    model: SceneModel,
+    model_path: Path,
+    wanted: TileOptions,
+    scratch: Scratch,
+    around: Around | None,
+) -> tuple[Plan, Needs]:
+    """How the points are to be cut, and what that needs."""
+    voxel, seen, whole = model.settings.lengths["voxel"], points.seen, points.all_of_them
+    halo = wanted.halo or HALO * voxel
+    grid = TileGrid.of_size(wanted.tile or tile_size(whole, halo), voxel)
+    plan = Plan(
+        scratch=scratch,
+        model=model_path,
+        settings=model.settings,
+        channels=model.channels,
+        intensities=seen.intensities,
+        shift=tuple(seen.shift.tolist()),
+        grid=grid,
+        halo=halo,
+        tiles=(),
+        n_rows=whole.n_points,
+        n_own=seen.n_points,
+        by_place=around is not None,
+    )
+    return plan, replace(Needs.of(whole, grid, halo, wanted.jobs), points=seen.n_points)
+
+
+def _key(
+    scan: ScanFile, files: list[Stamp], points: Points, plan: Plan, around: Around | None
+) -> dict[str, Any]:
+    """Of the folder of what is found, which another run of the same work may have begun. ``files`` as they were before
     they were read."""
-    scratch = Scratch(scratch_path(target))
-    said = {"gapcut": __version__, "tile": grid.size, "halo": halo, "invalid": scan.invalid}
+    said = {"gapcut": __version__, "tile": plan.grid.size, "halo": plan.halo, "invalid": scan.invalid}
     # a list of pairs: earlier labels are kept as places in the classes file, so its order counts
     classes = None if scan.classes is None else list(scan.classes.numbers.items())
     said |= {"columns": scan.columns, "classes": classes}
-    scratch.open(known_key(model, files, said))
-    return scratch
+    if around is not None and points.outside is not None:
+        said |= {"around": around.described(), "lacked": sorted(points.outside.lacked)}
+    return known_key(plan.model, files, said)
 
 
 def _labels(
@@ -193,79 +231,6 @@ def _decide(
     whole = steps.scan_of(plan, table, owner, none, contacts)
     made = model.decide(whole, distribution, clock, limit)
     return made, model.familiar.strange_among(rows), len(contacts.edges)
-
-
-def _cut(
-    scan: ScanFile,
-    seen: Survey,
-    parts: list[Part] | None,
-    model: SceneModel,
-    model_path: Path,
-    grid: TileGrid,
-    halo: float,
-    scratch: Scratch,
-) -> Plan:
-    """The points of the file by tile, each tile's in a file of its own, and their earlier labels by row. Room for the
-    ``parts`` is not needed any more then."""
-
-    def plan_of(tiles: tuple[Tile, ...]) -> Plan:
-        return Plan(
-            scratch=scratch,
-            model=model_path,
-            settings=model.settings,
-            channels=model.channels,
-            intensities=seen.intensities,
-            shift=tuple(seen.shift.tolist()),
-            grid=grid,
-            halo=halo,
-            tiles=tiles,
-            n_rows=seen.n_points,
-            n_own=seen.n_points,
-        )
-
-    if not scratch.has("cut"):
-        tiles = _spread(scan, seen, parts, plan_of(()))
-        scratch.save("cut", tiles=np.array(sorted(tiles), dtype=np.int64))
-    if parts is not None:
-        parts.clear()
-    return plan_of(tuple((int(i), int(j)) for i, j in scratch.load("cut")["tiles"]))
-
-
-def _spread(scan: ScanFile, seen: Survey, parts: list[Part] | None, plan: Plan) -> set[Tile]:
-    for left_over in plan.scratch.root.glob("points_*.bin"):
-        left_over.unlink()
-    scratch, tiles, start = plan.scratch, set[Tile](), 0
-    scratch.column("point_segment", np.int32, seen.n_points)
-    kinds = [
-        name for name, there in (("truth", seen.truth is not None), ("original", seen.original)) if there
-    ]
-    before = {name: scratch.column(f"before_{name}", np.int64, seen.n_points) for name in kinds}
-    for part in _read_again(scan, seen, plan) if parts is None else parts:
-        rows = np.arange(start, start + len(part.xyz))
-        if start + len(rows) > seen.n_points:  # it grew, which is said when it is looked at again
-            break
-        points = np.empty(len(rows), dtype=plan.record)
-        points["xyz"], points["row"] = part.xyz - np.asarray(plan.shift), rows
-        points["channels"] = part.channels
-        for name, column in before.items():
-            labels = getattr(part, name)
-            column[rows] = -1 if labels is None else labels
-        of, which = distinct_pairs(plan.grid.of(points["xyz"]))
-        order = group_order(which, len(of))
-        ends = np.concatenate([[0], np.cumsum(np.bincount(which))])
-        for k, (i, j) in enumerate(of.tolist()):
-            with open(scratch.root / raw_name((i, j)), "ab") as file:
-                points[order[ends[k] : ends[k + 1]]].tofile(file)
-            tiles.add((i, j))
-        start += len(rows)
-    return tiles
-
-
-def _read_again(scan: ScanFile, seen: Survey, plan: Plan) -> Iterator[Part]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first reading has said it
-        for cloud in scan.parts(seen.top_colour):
-            yield Part.of(cloud, plan.channels, scan.classes)
 
 
 def _write(

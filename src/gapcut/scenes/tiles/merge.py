@@ -20,24 +20,21 @@ from gapcut.scenes.labelling.segments import (
     table_of,
 )
 from gapcut.scenes.labelling.surroundings import Ground
+from gapcut.scenes.tiles.by_place import draw_by_place, number_by_place
 from gapcut.scenes.tiles.plan import Plan
 from gapcut.scenes.tiles.steps import ASKED, DRAWN
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
 
 def number_kept(plan: Plan) -> None:
-    """Kept points are numbered by row, and have heights above the ground of the whole scan."""
+    """Kept points are numbered by row or by place, and have heights above the ground of the whole scan."""
     scratch, size = plan.scratch, plan.settings.lengths
-    kept = np.zeros(plan.n_rows, dtype=bool)
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     for tile in plan.tiles:
-        found = scratch.load("kept", tile, "row", "xyz")
-        kept[found["row"]] = True
-        low = np.minimum(low, found["xyz"][:, :2].min(axis=0))
-        high = np.maximum(high, found["xyz"][:, :2].max(axis=0))
+        xyz = scratch.load("kept", tile, "xyz")["xyz"]
+        low, high = np.minimum(low, xyz[:, :2].min(axis=0)), np.maximum(high, xyz[:, :2].max(axis=0))
     number = scratch.column("number", np.int32, plan.n_rows)
-    np.cumsum(kept, dtype=np.int32, out=number)
-    number -= 1
+    n_kept = number_by_place(plan, number) if plan.by_place else _number_by_row(plan, number)
     ground = Ground(low, high, size["ground_cell"])
     for tile in plan.tiles:
         ground.add(scratch.load("kept", tile, "xyz")["xyz"])
@@ -45,7 +42,24 @@ def number_kept(plan: Plan) -> None:
     for tile in plan.tiles:
         height = ground.heights(scratch.load("kept", tile, "xyz")["xyz"])
         scratch.save("heights", tile, own=height, rim=height[scratch.load("rim", tile, "at")["at"]])
-    scratch.save("ground", n_kept=np.array(np.count_nonzero(kept)))
+    scratch.settle("number", *(("own", "cube") if plan.by_place else ()))
+    scratch.save("ground", n_kept=np.array(n_kept))
+
+
+def _number_by_row(plan: Plan, number: AnyArray) -> int:
+    kept = np.zeros(plan.n_rows, dtype=bool)
+    for tile in plan.tiles:
+        kept[plan.scratch.load("kept", tile, "row")["row"]] = True
+    np.cumsum(kept, dtype=np.int32, out=number)
+    number -= 1
+    return int(np.count_nonzero(kept))
+
+
+def own_kept(plan: Plan) -> int:
+    """How many of the points to be labelled are kept."""
+    if plan.by_place:
+        return int(np.count_nonzero(plan.scratch.column("own")))
+    return int(plan.scratch.load("ground")["n_kept"])
 
 
 def join_seams(plan: Plan) -> None:
@@ -77,11 +91,23 @@ def join_seams(plan: Plan) -> None:
     number[used[np.argsort(begins[used])]] = np.arange(len(used))
     segment = number[local]
     scratch.column("segment", np.int32, n_kept)[:] = segment
-    drawn = scratch.column("drawn", np.int8, n_kept)
-    sample = spread_sample(segment, len(used), plan.settings.per_segment, np.random.default_rng(0))
-    drawn[sample] = DRAWN
-    drawn[sample[evenly(len(sample))]] = ASKED
+    sample = _draw(plan, segment, len(used))
+    scratch.settle("segment", "drawn")
     scratch.save("joined", count=np.bincount(segment), n_drawn=np.array(len(sample)))
+
+
+def _draw(plan: Plan, segment: IntArray, n_segments: int) -> IntArray:
+    """Points to describe; those that are asked whether they are strange are of the file itself, if any are."""
+    drawn, most = plan.scratch.column("drawn", np.int8, len(segment)), plan.settings.per_segment
+    if not plan.by_place:
+        sample = asked = spread_sample(segment, n_segments, most, np.random.default_rng(0))
+    else:
+        sample = draw_by_place(plan, segment, n_segments, most)
+        own = sample[plan.scratch.column("own")[sample] > 0]
+        asked = own if len(own) else sample
+    drawn[sample] = DRAWN
+    drawn[asked[evenly(len(asked))]] = ASKED
+    return sample
 
 
 def gather_table(plan: Plan) -> None:

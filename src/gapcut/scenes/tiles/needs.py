@@ -38,22 +38,36 @@ class Needs:
         tiles, largest = _fullest(seen, grid.size, halo)
         reach = halo / grid.size
         overlap = (1.0 + 2.0 * reach) ** 2
-        tile, whole = largest * _BYTES_A_TILE_POINT / _MEBI, seen.n_points * _BYTES_A_POINT / _MEBI
-        # one process has done with its tiles before the energy of the whole scan is minimised
-        memory = max(tile, whole) if jobs == 1 else whole + jobs * (_WORKER_MB + tile)
         return cls(
             points=seen.n_points,
             tiles=tiles,
             size=grid.size,
             most=largest,
-            memory_mb=_BASE_MB + memory,
+            memory_mb=_memory(largest, seen.n_points, jobs),
             disk_mb=seen.n_points * _SCRATCH_A_POINT / _MEBI,
             seconds=seen.n_points * _SECONDS_A_POINT * (1.0 + 0.6 * (overlap - 1.0)),
         )
 
+    @staticmethod
+    def of_a_file(points: int, jobs: int) -> tuple[float, float]:
+        """Memory and disk in MB of so many points, before they are read: in tiles of a million."""
+        return _memory(min(points, POINTS_A_TILE), points, jobs), points * _SCRATCH_A_POINT / _MEBI
+
+    @staticmethod
+    def of_strips(points: float, channels: int) -> float:
+        """Disk in MB of points that neighbours see."""
+        return points * (24 + 4 * channels) / _MEBI
+
     def to_document(self) -> dict[str, Any]:
         """JSON-able."""
         return asdict(self)
+
+
+def _memory(largest: int, points: int, jobs: int) -> float:
+    """Of all processes, with the ``largest`` tile in each."""
+    tile, whole = largest * _BYTES_A_TILE_POINT / _MEBI, points * _BYTES_A_POINT / _MEBI
+    # one process has done with its tiles before the energy of the whole scan is minimised
+    return _BASE_MB + (max(tile, whole) if jobs == 1 else whole + jobs * (_WORKER_MB + tile))
 
 
 def tile_size(seen: Survey, halo: float) -> float:

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +17,7 @@ import numpy as np
 from gapcut.files import write_atomically
 from gapcut.scenes.labelling.scene import CHANNELS, IntensityRange
 from gapcut.scenes.labelling.settings import SceneSettings
-from gapcut.scenes.tiles.grid import Tile, TileGrid
+from gapcut.scenes.tiles.grid import Tile, TileGrid, snapped
 from gapcut.typing import AnyArray, BoolArray, FloatArray, Int32Array
 
 _STATE = "state.json"
@@ -27,7 +27,7 @@ _TILE = r"_-?\d+_-?\d+"
 _FILES = re.compile(
     rf"\.?(points{_TILE}\.bin|(kept|rim|heights|grown|described|rated|placed|listed){_TILE}\.arrays"
     r"|(cut|ground|joined|table)\.arrays"
-    r"|(before_original|before_truth|confidence|drawn|label|las|number|point_segment|segment|truth)\.npy)"
+    r"|(before_original|before_truth|confidence|cube|drawn|label|las|number|own|point_segment|segment|truth)\.npy)"
     r"(\.[0-9a-f-]+\.part)?"
 )
 
@@ -124,6 +124,18 @@ class Scratch:
             return np.asarray(np.lib.format.open_memmap(path, mode="r+"))
         return np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
 
+    def settle(self, *names: str) -> None:
+        """Columns are on the disk, before a step that is done says so: else a loss of power could leave old ones."""
+        for name in names:
+            column = np.lib.format.open_memmap(self.root / f"{name}.npy", mode="r+")
+            column.flush()
+
+    def settle_points(self, tiles: Iterable[Tile]) -> None:
+        """The same of the tiles' points."""
+        for tile in tiles:
+            with open(self.root / raw_name(tile), "rb+") as file:
+                os.fsync(file.fileno())
+
 
 def _write(file: IO[bytes], arrays: dict[str, AnyArray]) -> None:
     """A line of their names, then array by array as NumPy writes one: an archive would take sums of every byte."""
@@ -146,7 +158,8 @@ def _read(file: IO[bytes], wanted: bool) -> AnyArray:
 class Plan:
     """``scratch``; ``model`` file; ``settings`` of the model, every length set; ``channels``, scaled by
     ``intensities``; ``grid`` in coordinates less ``shift``; ``halo`` in metres; the ``tiles`` that hold points;
-    ``n_rows`` points that are worked with, the first ``n_own`` of them to be labelled."""
+    ``n_rows`` points that are worked with, the first ``n_own`` of them to be labelled. ``by_place``: others may be of
+    files beside it, and points are told apart by their places, not by their rows."""
 
     scratch: Scratch
     model: Path
@@ -159,6 +172,7 @@ class Plan:
     tiles: tuple[Tile, ...]
     n_rows: int
     n_own: int
+    by_place: bool = False
 
     @property
     def record(self) -> np.dtype[Any]:
@@ -168,7 +182,12 @@ class Plan:
 
     @property
     def n_channels(self) -> int:
-        return sum(len(CHANNELS[name]) for name in self.channels)
+        return channel_width(self.channels)
+
+    def local(self, xyz: FloatArray) -> FloatArray:
+        """(N, 3) places of a file in the coordinates of the tiles."""
+        local = xyz - np.asarray(self.shift)
+        return snapped(local) if self.by_place else local
 
     def points(self, tile: Tile) -> AnyArray:
         """The points of a tile as they were read, by row."""
@@ -202,6 +221,11 @@ class View:
     own: BoolArray
     margin: FloatArray
     height: FloatArray
+
+
+def channel_width(channels: Sequence[str]) -> int:
+    """Columns of these channels together."""
+    return sum(len(CHANNELS[name]) for name in channels)
 
 
 def raw_name(tile: Tile) -> str:

@@ -22,6 +22,7 @@ from gapcut.scenes.labelling.segments import (
 )
 from gapcut.scenes.labelling.surroundings import point_features
 from gapcut.scenes.regions import grow_regions
+from gapcut.scenes.tiles.by_place import place_numbers
 from gapcut.scenes.tiles.grid import Tile
 from gapcut.scenes.tiles.plan import Plan
 from gapcut.typing import AnyArray, IntArray
@@ -36,7 +37,8 @@ def thin_tile(plan: Plan, tile: Tile) -> None:
     """One point a voxel is kept: the one that the whole scan would keep. Halos are of such points only."""
     points = plan.points(tile)
     rows = points["row"]
-    at = voxel_sample(points["xyz"], plan.settings.lengths["voxel"], 0, rows)
+    numbers = place_numbers(points["xyz"], np.asarray(plan.shift)) if plan.by_place else rows
+    at = voxel_sample(points["xyz"], plan.settings.lengths["voxel"], 0, numbers)
     channels = points["channels"][at].astype(np.float64)
     if "intensity" in plan.channels and plan.intensities is not None:
         channels[:, 0] = plan.intensities.scaled(channels[:, 0])
@@ -135,6 +137,7 @@ def place_tile(plan: Plan, tile: Tile) -> None:
     near = kept_grid(view.xyz, plan.settings.lengths["voxel"]).nearest(wanted, 1, 1)[0][:, 0]
     found = segment[near]
     plan.scratch.column("point_segment")[points["row"][mine]] = found
+    plan.scratch.settle("point_segment")
     plan.scratch.save("placed", tile, count=np.array(len(found)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,11 +57,8 @@ class Part:
     @classmethod
     def of(cls, cloud: PointCloud, channels: Sequence[str], classes: ClassMap | None) -> Part:
         """Of a cloud, which has the colours of the whole one."""
-        given = [raw_channel(cloud, name) for name in channels]
-        columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
-        values = np.column_stack([np.empty((cloud.n_points, 0)), *columns]).astype(np.float32)
         original = None if classes is None else cloud.labels
-        return cls(cloud.xyz, values, labels_before(cloud, classes).labels, original)
+        return cls(cloud.xyz, raw_channels(cloud, channels), labels_before(cloud, classes).labels, original)
 
     @property
     def nbytes(self) -> int:
@@ -87,19 +84,21 @@ class Survey:
     cell: float
     crs: str | None
     echoes: bool
+    common: tuple[float, float, float] | None = None
 
     @property
     def shift(self) -> FloatArray:
-        """(3,) as :attr:`gapcut.scenes.clouds.PointCloud.shift` of all points."""
+        """(3,) as :attr:`gapcut.scenes.clouds.PointCloud.shift` of all points, or what several files have in
+        ``common``."""
+        if self.common is not None:
+            return np.asarray(self.common)
         return PointCloud(np.stack([self.low, self.high])).shift
 
     def check(self, scan: ScanFile, channels: Sequence[str]) -> None:
         """Raises ValueError naming a channel that is missing."""
-        have = {"intensity": self.intensities is not None, "colour": self.top_colour is not None}
-        have["echoes"] = self.echoes
-        for channel in channels:
-            if not have[channel]:
-                raise ValueError(f"{scan.path.stem} has no {channel}, but the model was trained with it")
+        there = {"intensity": self.intensities is not None, "colour": self.top_colour is not None}
+        there["echoes"] = self.echoes
+        check_channels(scan, channels, {name for name, is_there in there.items() if is_there})
 
 
 def survey(
@@ -115,7 +114,7 @@ def survey(
     crs: str | None = None
     echoes = set[str]()
     truth, names, original = None, dict[int, str](), False
-    places: dict[tuple[int, int], int] = {}
+    places = dict[tuple[int, int], int]()
     for table in scan.tables():
         top = max((t for t in (top, _top_colour(table)) if t is not None), default=None)
         cloud = scan.cloud(table)
@@ -135,9 +134,7 @@ def survey(
         names |= dict(before.label_names)
         crs = crs or cloud.crs
         echoes |= known_echoes(cloud)
-        at, of = distinct_pairs(np.floor(cloud.xyz[:, :2] / cell).astype(np.int64))
-        for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
-            places[i, j] = places.get((i, j), 0) + count
+        count_squares(places, cloud.xyz, cell)
     if not n:
         raise CloudFileError(scan.path, "holds no points")
     known = bool(values[np.isfinite(values)].any()) if scan.path.suffix.lower() in (".las", ".laz") else True
@@ -156,6 +153,44 @@ def survey(
         echoes=echoes == set(ECHOES),
     )
     return seen, kept
+
+
+def check_channels(scan: ScanFile, channels: Sequence[str], have: Collection[str]) -> None:
+    """Raises ValueError naming a channel of the model that a file has not."""
+    for channel in channels:
+        if channel not in have:
+            raise ValueError(f"{scan.path.stem} has no {channel}, but the model was trained with it")
+
+
+def known_channels(scan: ScanFile, cloud: PointCloud) -> set[str]:
+    """What part of a file says of its points: intensity, colour, and those of ``ECHOES``. Of LAS, zeros say nothing."""
+    las, have = scan.path.suffix.lower() in (".las", ".laz"), known_echoes(cloud)
+    for name in ("intensity", "colour"):
+        column = raw_channel(cloud, name)
+        if column is not None and (column[np.isfinite(column)].any() if las else np.isfinite(column).any()):
+            have.add(name)
+    return have
+
+
+def raw_channels(cloud: PointCloud, channels: Sequence[str]) -> Float32Array:
+    """(N, C) as they are in the file, NaN where unknown."""
+    given = [raw_channel(cloud, name) for name in channels]
+    columns = [np.full(cloud.n_points, np.nan) if column is None else column for column in given]
+    return np.column_stack([np.empty((cloud.n_points, 0)), *columns]).astype(np.float32)
+
+
+def count_squares(squares: dict[tuple[int, int], int], xyz: FloatArray, cell: float) -> None:
+    """Add points (N, 3) to the numbers of those in each square of ``cell`` metres."""
+    at, of = distinct_pairs(np.floor(xyz[:, :2] / cell).astype(np.int64))
+    for (i, j), count in zip(at.tolist(), np.bincount(of).tolist(), strict=True):
+        squares[i, j] = squares.get((i, j), 0) + count
+
+
+def squares_near(squares: Iterable[tuple[int, int]], rings: int) -> frozenset[tuple[int, int]]:
+    """With those up to so many squares away."""
+    across = range(-rings, rings + 1)
+    wide = {(i + step, j) for i, j in squares for step in across}
+    return frozenset((i, j + step) for i, j in wide for step in across)
 
 
 def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
@@ -180,6 +215,11 @@ def labels_before(cloud: PointCloud, classes: ClassMap | None) -> PointCloud:
     if "label" not in cloud.added:
         return cloud if classes is None else classes.ours(cloud)
     return cloud.replace(labels=cloud.extra[TRUTH] if TRUTH in cloud.added else None)
+
+
+def top_colour(scan: ScanFile) -> int | None:
+    """The largest value of a file, which is read for it; None without colours, or where all are 0."""
+    return max((t for t in map(_top_colour, scan.tables()) if t is not None), default=None)
 
 
 def _counted(values: FloatArray, counts: IntArray, more: FloatArray) -> tuple[FloatArray, IntArray]:
