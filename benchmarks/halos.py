@@ -5,7 +5,8 @@ Oakland are labelled at once, and in the smallest square tiles of which no more 
 and 20 m: the share of all points that have the same label. The first of these runs is killed when half of its tiles are
 described and begun again: same bytes? Then so many points (copies of the scans side by side) in tiles of a million:
 CPU microseconds a point by step and peak memory, beside the same points labelled at once. One process each.
-``--large 20000000``: only so many points, in tiles, what was said before and what it took.
+``--large 20000000``: only so many points, in tiles, what was said before and what it took. ``--files``: only the same
+scans as folders of 4 x 4 files (side_by_side.py); ``--files-cost``: only what these cost.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import side_by_side
 from label_scale import town
 
 from gapcut.engines import describe_machine
@@ -40,11 +42,20 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--points", type=int, default=3_000_000)
     parser.add_argument("--large", type=int)
+    parser.add_argument("--files", action="store_true")
+    parser.add_argument("--files-cost", action="store_true")
     given = parser.parse_args()
     print(describe_machine(), file=sys.stderr)
     if given.large:
         with tempfile.TemporaryDirectory() as name:
             print(markdown(large(given.shared, given.large, given.model, Path(name))))
+        return
+    if given.files_cost:
+        with tempfile.TemporaryDirectory() as name:
+            print(markdown(side_by_side.costs(town(given.shared, given.points), given.model, Path(name))))
+        return
+    if given.files:
+        in_files(given.shared, given.points, given.model)
         return
     voxel = SceneModel.load(given.model).settings.lengths["voxel"]
     _, scans = load_oakland(given.shared / "data" / "oakland")
@@ -53,6 +64,15 @@ def main() -> None:
         lines = [same_labels(scan, voxel, given.model, folder) for scan in scans]
         print(markdown([["scan", "tiles", *(f"halo {halo:g} m" for halo in HALOS), "after a kill"], *lines]))
         print(markdown(costs(town(given.shared, given.points), given.model, folder)))
+
+
+def in_files(shared: Path, points: int, model: Path) -> None:
+    """Scans of part 3, then so many points, as folders."""
+    _, scans = load_oakland(shared / "data" / "oakland")
+    with tempfile.TemporaryDirectory() as name:
+        lines = [line for scan in scans for line in side_by_side.same_labels(scan, model, Path(name))]
+        print(markdown([side_by_side.HEAD, *lines]))
+        print(markdown(side_by_side.larger_files(town(shared, points), model, Path(name))))
 
 
 def same_labels(scan: PointCloud, voxel: float, model: Path, folder: Path) -> list[str]:
