@@ -117,13 +117,14 @@ nb::tuple feasible(const Problem& p, const In2<float>& z, const In2<float>& tabl
 }
 
 nb::tuple mixed(const Problem& p, const In2<float>& z, const In2<float>& tables, const In2<float>& other_z,
-                const In2<float>& other_tables, const In1<std::int32_t>& labeling, const In2<double>& shares,
+                const In2<float>& other_tables, const In2<std::int32_t>& labelings, const In2<double>& shares,
                 int threads) {
     const auto view = [](const In2<float>& x) { return std::span(x.data(), x.size()); };
-    for (const auto label : span(labeling))
+    const std::span all(labelings.data(), labelings.size());
+    for (const auto label : all)
         if (label < 0 || label >= p.n_labels) throw std::invalid_argument("a label is out of range");
     return point(unlocked([&] {
-                     return mixed_point(p, {view(z), view(tables)}, {view(other_z), view(other_tables)}, span(labeling),
+                     return mixed_point(p, {view(z), view(tables)}, {view(other_z), view(other_tables)}, all,
                                         std::span(shares.data(), shares.size()), threads);
                  }),
                  z, tables);
@@ -155,9 +156,9 @@ void bind_lp_relaxed(nb::module_& m) {
     m.def("feasible_point", &feasible, "problem"_a, "labels"_a, "tables"_a, "threads"_a,
           "seconds"_a.none() = nb::none(),
           "Labels (N, K) on the simplex and tables (K K, M) made feasible for them, rounded to single precision.");
-    m.def("mixed_point", &mixed, "problem"_a, "labels"_a, "tables"_a, "other_labels"_a, "other_tables"_a, "labeling"_a,
+    m.def("mixed_point", &mixed, "problem"_a, "labels"_a, "tables"_a, "other_labels"_a, "other_tables"_a, "labelings"_a,
           "shares"_a, "threads"_a,
-          "Of each graph, shares (3, n_graphs) of two points and a labeling (N,); the rest is the truth's.");
+          "Of each graph, shares (2 + L, n_graphs) of two points and labelings (L, N); the rest is the truth's.");
     m.def("table_planes", &planes_of, "problem"_a, "labels"_a, "tables"_a, "graphs"_a, "threads"_a,
           "seconds"_a.none() = nb::none(),
           "Planes (m, dim) and losses (m,) of the named graphs, as table_sums adds them up.");

@@ -10,7 +10,8 @@ from gapcut import Graph, StructuredSVM, _core
 from gapcut.cli.show import certificate_document, certificate_line
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
-from gapcut.learners.mixtures import mixture_of_graphs
+from gapcut.learners.closing import FAR, NEAR, PASSES, STEP, WITHIN, Approach, Worth
+from gapcut.learners.mixtures import GraphMixture
 from gapcut.learners.steps import Steps
 from gapcut.oracles.lp import LpOracle
 from gapcut.oracles.relaxation import RelaxedLabels
@@ -118,10 +119,13 @@ def test_points_stay_what_they_are_once_feasible_and_mixtures_are_feasible_too()
             planes, losses = relaxation.planes(whole)
             assert planes.mean(axis=0) == pytest.approx(relaxation.plane(whole)[0], abs=1e-12)
             assert losses.mean() == pytest.approx(relaxation.plane(whole)[1])
-        found = relaxation.labelings(rng.normal(size=problem.dim))
-        shares = rng.dirichlet(np.ones(4), size=n).T[:3].copy()
-        planes, losses = relaxation.planes(relaxation.mixed(one, two, found.labels, shares))
-        parts = [relaxation.planes(one), relaxation.planes(two), (found.planes, found.losses)]
+        found = [relaxation.labelings(rng.normal(size=problem.dim)) for _ in range(int(rng.integers(4)))]
+        labels = np.array([more.labels for more in found], dtype=np.int32).reshape(
+            len(found), problem.core.node_offset[-1]
+        )
+        shares = rng.dirichlet(np.ones(3 + len(found)), size=n).T[:-1].copy()
+        planes, losses = relaxation.planes(relaxation.mixed(one, two, labels, shares))
+        parts = [relaxation.planes(one), relaxation.planes(two), *((f.planes, f.losses) for f in found)]
         expected = sum(share[:, None] * part[0] for share, part in zip(shares, parts, strict=True))
         assert planes == pytest.approx(expected, abs=1e-5)
         assert losses == pytest.approx(
@@ -177,19 +181,29 @@ def test_mixtures_of_graphs_prove_more_than_their_parts(sweeps, monkeypatch):
         assert steps.relaxation.mixes
         best = C * found.mean().bound + 0.5 * steps.relaxation.weights() @ steps.relaxation.weights()
         for wanted in (1e-4, 0.05 * best):
-            mixture = mixture_of_graphs(session.problem, steps.relaxation, *points, found, wanted, None)
-            value = steps.prove_lower(session, mixture).value
+            mixture = GraphMixture(session.problem, steps.relaxation, *points, [found])
+            shown = mixture.solve(wanted, None)
+            value = steps.prove_lower(session, mixture.point()).value
+            assert value == pytest.approx(shown, abs=1e-4 * best)
             assert max(0.0, *(point.value for point in points)) * (1.0 - 1e-5) <= value <= best
+            for at in (0.9, 1.1):  # more labelings prove no less
+                mixture.add(
+                    steps.prove_upper(session, session.problem.clamp(at * steps.relaxation.weights()))
+                )
+            more = mixture.solve(wanted, None)
+            assert more >= shown - 1e-9 * best
+            assert steps.prove_lower(session, mixture.point()).value == pytest.approx(more, abs=1e-4 * best)
 
 
 def test_the_best_point_before_is_mixed_with_the_one_reached(monkeypatch):
     pairs = []
 
-    def mix(problem, relaxation, one, two, *rest):
-        pairs.append((one, two))
-        return mixture_of_graphs(problem, relaxation, one, two, *rest)
+    class Noted(GraphMixture):
+        def __init__(self, problem, relaxation, one, two, found):
+            pairs.append((one, two))
+            super().__init__(problem, relaxation, one, two, found)
 
-    monkeypatch.setattr("gapcut.learners.steps.mixture_of_graphs", mix)
+    monkeypatch.setattr("gapcut.learners.steps.GraphMixture", Noted)
     rng = np.random.default_rng(14)
     for _ in range(3):
         problem, *_ = tiny_one_hot(rng, 12, free=True, C=3.0, most=60)
@@ -197,6 +211,99 @@ def test_the_best_point_before_is_mixed_with_the_one_reached(monkeypatch):
     assert len(pairs) > 3
     assert all(one is not two for one, two in pairs)
     assert any(one.value < two.value for one, two in pairs)
+
+
+def with_passes(monkeypatch):
+    """Labelings of passes inside certificates, which are tried wherever the target is missed and points are mixed, and
+    however few the graphs."""
+    asked = []
+    ask = Steps._ask
+
+    def noted(*given):
+        asked.append(1)
+        return ask(*given)
+
+    monkeypatch.setattr(Steps, "_ask", noted)
+    monkeypatch.setattr(Steps, "_lengthen", lambda *given: None)
+    monkeypatch.setattr("gapcut.learners.steps.FIRST_MIXTURE", 0)
+    monkeypatch.setattr("gapcut.learners.closing.WITHIN", 1e9)
+    monkeypatch.setattr("gapcut.learners.steps.AGAIN", 0)
+    monkeypatch.setattr("gapcut.oracles.lp_relaxation.FEWEST_GRAPHS", 1)
+    return asked
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("C", TRADE_OFFS)
+def test_passes_of_labelings_keep_both_ends(C, free, monkeypatch):
+    asked = with_passes(monkeypatch)
+    rng = np.random.default_rng(int(np.log10(C) * 10) + 200 + free)
+    assert sum(check(rng, C, free) for _ in range(15)) >= 14
+    assert len(asked) >= 10 or C < 0.1  # certified before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_passes_of_labelings_keep_both_ends_of_many_problems(seed, monkeypatch):
+    asked = with_passes(monkeypatch)
+    rng = np.random.default_rng(3000 + seed)
+    certified = sum(check(rng, float(rng.choice(TRADE_OFFS)), bool(rng.integers(2))) for _ in range(100))
+    assert certified >= 95
+    assert len(asked) >= 100
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_passes_of_labelings_have_the_same_bits_for_any_threads_and_resumed(threads, tmp_path, monkeypatch):
+    problem, *_ = tiny_one_hot(np.random.default_rng(6), 20, C=100.0)
+    asked = with_passes(monkeypatch)
+    whole = solve(problem, 1e-3)
+    assert asked
+    assert whole.certificate.passes > 1
+    assert whole.certificate.status == "certified"
+    other = solve(problem, 1e-3, n_threads=threads)
+    assert np.array_equal(other.weights, whole.weights)
+    assert other.certificate == whole.certificate
+    for stop in range(1, whole.certificate.passes):
+        path = tmp_path / f"{stop}.checkpoint"
+        assert solve(problem, 1e-3, stop, checkpoint=path).certificate.status == "stopped"
+        rest = solve(problem, 1e-3, checkpoint=path, n_threads=threads)
+        assert np.array_equal(rest.weights, whole.weights)
+        assert rest.certificate == whole.certificate
+
+
+def test_passes_are_tried_near_the_target_and_go_on_while_they_are_worth_it():
+    def after(*gaps, rate=0.01, tight=False, due=True):
+        worth = Worth(rate, 0.01, tight, due)
+        told = []
+        for gap in gaps:
+            told.append(worth.goes_on(gap))
+            worth.passes += 1
+        return told
+
+    assert after(0.01) == [False]
+    assert after(0.02) == [True]
+    assert after(0.02, due=False) == [False]
+    assert after(0.01 * WITHIN + 1e-6) == [False]
+    assert after(0.05, tight=True) == [True]
+    assert after(0.02, 0.0199) == [True, True]  # one may fail
+    assert after(0.02, 0.0199, 0.0198) == [True, True, False]
+    assert after(0.028, 0.024, 0.0205, 0.0195) == [True, True, True, False]  # later ones may not
+    assert after(0.02, 0.0199, 0.0198, rate=0.0) == [True, True, True]
+    assert after(*(0.029 - 0.0001 * k for k in range(PASSES + 1)), rate=0.0)[-2:] == [True, False]
+
+
+def test_labelings_are_asked_for_farther_away_where_near_ones_say_little():
+    problem, *_ = tiny_one_hot(np.random.default_rng(0), 2, free=True)
+    best, dual = np.zeros(problem.dim), np.ones(problem.dim)
+
+    def parts(*gaps, tight=False):
+        approach = Approach(tight)
+        return [float(approach.point(problem, best, dual, gap)[0]) for gap in gaps]
+
+    assert parts(1.0, 0.5, 0.25) == pytest.approx([NEAR] * 3)
+    assert parts(1.0, 0.7, 0.6, 0.59) == pytest.approx([NEAR, 2 * NEAR, 4 * NEAR, 8 * NEAR])
+    assert parts(1.0, 0.95, 0.94) == pytest.approx([NEAR, STEP * NEAR, 2 * STEP * NEAR])
+    assert parts(1.0, 0.7, tight=True) == pytest.approx([STEP * NEAR, 2 * STEP * NEAR])
+    assert parts(*[1.0] * 9)[-1] == pytest.approx(FAR)
 
 
 def test_any_point_is_below_the_optimum_and_any_messages_bound_the_slack():

@@ -172,34 +172,40 @@ TablePoint feasible_point(const Problem& p, std::span<const float> z, std::span<
     return point;
 }
 
-TablePoint mixed_point(const Problem& p, TablePointView one, TablePointView two, std::span<const std::int32_t> labeling,
-                       std::span<const double> shares, int threads) {
+TablePoint mixed_point(const Problem& p, TablePointView one, TablePointView two,
+                       std::span<const std::int32_t> labelings, std::span<const double> shares, int threads) {
     const auto N = p.nodes.rows(), M = p.edges.rows(), G = p.n_graphs(), K = std::int64_t{p.n_labels};
-    if (std::ssize(shares) != 3 * G || std::ssize(labeling) != N)
+    const auto count = N > 0 ? std::ssize(labelings) / N : 0;
+    if (std::ssize(shares) != (2 + count) * G || std::ssize(labelings) != count * N)
         throw std::invalid_argument("shares or labels have the wrong size");
     for (const auto& point : {one, two})
         if (std::ssize(point.labels) != N * K || std::ssize(point.tables) != K * K * M)
             throw std::invalid_argument("a point has the wrong size");
     TablePoint mixed{std::vector<float>(one.labels.size()), std::vector<float>(one.tables.size())};
     parallel_for(G, threads, [&](std::int64_t g, int) {
-        const double a = shares[g], b = shares[G + g], c = shares[2 * G + g], truth = std::max(0.0, 1.0 - a - b - c);
+        const double a = shares[g], b = shares[G + g];
+        double truth = 1.0 - a - b;
+        for (std::int64_t l = 0; l < count; ++l) truth -= shares[(2 + l) * G + g];
+        truth = std::max(0.0, truth);
         const auto mix = [&](float x, float y) {
             return std::clamp(static_cast<float>(a * static_cast<double>(x) + b * static_cast<double>(y)), 0.0F, 1.0F);
         };
         const auto add = [](float& x, double share) { x = std::min(1.0F, x + static_cast<float>(share)); };
         for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u) {
             for (auto at = u * K; at < (u + 1) * K; ++at) mixed.labels[at] = mix(one.labels[at], two.labels[at]);
-            add(mixed.labels[u * K + labeling[u]], c);
-            add(mixed.labels[u * K + p.labels[u]], truth);
         }
         const auto begin = p.edge_offset[g], end = p.edge_offset[g + 1];
         for (std::int64_t pair = 0; pair < K * K; ++pair)
             for (auto at = pair * M + begin; at < pair * M + end; ++at)
                 mixed.tables[at] = mix(one.tables[at], two.tables[at]);
-        for (auto e = begin; e < end; ++e) {
-            add(mixed.tables[(labeling[p.tail[e]] * K + labeling[p.head[e]]) * M + e], c);
-            add(mixed.tables[(p.labels[p.tail[e]] * K + p.labels[p.head[e]]) * M + e], truth);
-        }
+        const auto add_labeling = [&](const std::int32_t* labels, double share) {
+            if (share == 0.0) return;
+            for (auto u = p.node_offset[g]; u < p.node_offset[g + 1]; ++u) add(mixed.labels[u * K + labels[u]], share);
+            for (auto e = begin; e < end; ++e)
+                add(mixed.tables[(labels[p.tail[e]] * K + labels[p.head[e]]) * M + e], share);
+        };
+        for (std::int64_t l = 0; l < count; ++l) add_labeling(labelings.data() + l * N, shares[(2 + l) * G + g]);
+        add_labeling(p.labels.data(), truth);
     });
     return mixed;
 }

@@ -19,9 +19,6 @@ from gapcut.typing import FloatArray
 SWEEPS: Final = 50
 """Over the graphs, at most."""
 
-PRECISION: Final = 0.1
-"""Of the gap wanted, to which the shares are solved."""
-
 MEMORY_MB: Final = 2048.0
 
 SHORT: Final = 1.0 - 1e-12
@@ -66,41 +63,65 @@ def mixture_of_two(
     return np.clip(first * labels[0] + (1 - first) * labels[1], 0.0, 1.0)
 
 
-def mixture_of_graphs(
-    problem: LearningProblem,
-    relaxation: Relaxation,
-    one: RelaxedPoint,
-    two: RelaxedPoint,
-    found: OraclePlanes,
-    gap: float,
-    left: float | None,
-) -> Point:
-    """Of each graph its own mixture of two points and the labelings found, so that all prove most; to ``gap``."""
-    assert one.graphs is not None
-    assert two.graphs is not None
-    assert found.labels is not None
-    points = [one.graphs, two.graphs, GraphPlanes(found.planes, found.losses)]
-    shares = best_shares(problem, points, gap, left)
-    return relaxation.mixed(one.relaxed, two.relaxed, found.labels, shares)
-
-
-def best_shares(
-    problem: LearningProblem, points: Sequence[GraphPlanes], gap: float, time_left: float | None
-) -> FloatArray:
-    """(points, n) how much of each point every graph should take so that the mixture proves most; the rest, up to 1, is
-    the truth's. Solved to ``gap``, absolute.
-
-    First one share for all graphs, then block by block: each graph alone would crawl where all err alike.
+class GraphMixture:
+    """Of each graph its own mixture of two points and of labelings, so that all prove most; what their shares leave of
+    1 is the truth's. Labelings may be added while it is solved.
     """
-    n = problem.n_graphs
-    means = [point.mean() for point in points]
-    planes, losses = np.stack([plane for plane, _ in means]), np.array([loss for _, loss in means])
-    program = PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper)
-    alpha = qp_solver("dual").solve(program, tolerance=1e-6, time_left=time_left).alpha
-    cache = plane_cache(problem, points[0].planes, MEMORY_MB, 0)
-    graphs = np.arange(n, dtype=np.int32)
-    for point in points:
-        cache.add(graphs, point.planes, point.losses)
-    cache.set_masses(np.repeat(alpha * (SHORT / n), n))
-    cache.sweep(PRECISION * gap, SWEEPS, time_left)
-    return np.minimum(1.0, cache.masses().reshape(len(points), n) * (n / problem.C))
+
+    def __init__(
+        self,
+        problem: LearningProblem,
+        relaxation: Relaxation,
+        one: RelaxedPoint,
+        two: RelaxedPoint,
+        found: Sequence[OraclePlanes],
+    ) -> None:
+        """First one share for all graphs: each graph alone would crawl where all err alike."""
+        assert one.graphs is not None
+        assert two.graphs is not None
+        self._problem, self._relaxation = problem, relaxation
+        self._points = one.relaxed, two.relaxed
+        self._graphs = np.arange(problem.n_graphs, dtype=np.int32)
+        self._cache = plane_cache(problem, one.graphs.planes, MEMORY_MB, 0)
+        self.labelings: list[OraclePlanes] = []
+        given = [one.graphs, two.graphs, *(GraphPlanes(more.planes, more.losses) for more in found)]
+        for point in given[:2]:
+            self._cache.add(self._graphs, point.planes, point.losses)
+        for more in found:
+            self.add(more)
+        self._cache.set_masses(np.repeat(self._common_shares(given) * SHORT, problem.n_graphs))
+
+    def _common_shares(self, given: Sequence[GraphPlanes]) -> FloatArray:
+        """Of all graphs, as masses of one of them."""
+        means = [point.mean() for point in given]
+        planes, losses = np.stack([plane for plane, _ in means]), np.array([loss for _, loss in means])
+        problem = self._problem
+        program = PlaneProgram(planes, losses, problem.C, problem.lower, problem.upper)
+        return qp_solver("dual").solve(program, tolerance=1e-6).alpha / problem.n_graphs
+
+    def add(self, found: OraclePlanes) -> None:
+        """Labelings of all graphs, without a share to begin with."""
+        assert found.labels is not None
+        self._cache.add(self._graphs, found.planes, found.losses)
+        self.labelings.append(found)
+
+    def solve(self, precision: float, time_left: float | None) -> float:
+        """The best shares, to an absolute ``precision``; the lower end that the mixture proves with them, about."""
+        self._cache.sweep(precision, SWEEPS, time_left)
+        x, loss, _ = self._cache.refresh()
+        return float(loss - self._problem.conjugate(x))
+
+    @property
+    def weights(self) -> FloatArray:
+        """(dim,) Those to which the shares belong."""
+        return self._cache.weights
+
+    def shares(self) -> FloatArray:
+        """(2 + labelings, n) how much of each every graph takes."""
+        n = self._problem.n_graphs
+        return np.minimum(1.0, self._cache.masses().reshape(-1, n) * (n / self._problem.C))
+
+    def point(self) -> Point:
+        """The mixture itself."""
+        labels = np.stack([found.labels for found in self.labelings if found.labels is not None])
+        return self._relaxation.mixed(*self._points, labels, self.shares())

@@ -13,7 +13,8 @@ from gapcut.engines.shards import ClusterLost, ShardEngine
 from gapcut.learners.base import Learner, LearnResult, Limits, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint
 from gapcut.learners.one_hot_claim import one_hot_claim
-from gapcut.learners.steps import Steps, StepSettings
+from gapcut.learners.step_settings import StepSettings
+from gapcut.learners.steps import Steps
 from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle
 from gapcut.problem import LearningProblem
@@ -116,7 +117,7 @@ class PrimalDual(StepSettings, Learner):
         if not (steps.relaxation.one_label and session.target_met):
             return None
         with session.guard():
-            return one_hot_claim(session, steps.relaxation)
+            return one_hot_claim(session, steps.relaxation, steps.labelings)
         return None
 
     def _identity(self, problem: LearningProblem) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -22,6 +23,22 @@ FIRST_REPAIR = 160
 
 FIRST_MIXTURE = 60
 """Iterations before dual points are mixed graph by graph."""
+
+EMPTY = 0.5, 5.0
+"""Where the first certificate leaves a gap above the first number and points are mixed, the next comes after as many
+times its iterations as the second says: those before would prove as little."""
+
+PASS_COST = 10
+"""Iterations in the time of one pass over all graphs for planes and their masses, about (measured 3 to 20)."""
+
+CERTIFICATE_COST = 15
+"""Iterations in the time of a certificate with a mixture, about (measured 8 to 20)."""
+
+AGAIN = 50
+"""Iterations from passes of labelings that missed the target to the next such."""
+
+SLOWER = 0.5
+"""Of the rate since the start: what is left of it later."""
 
 FIRST_FACTOR = 1.05
 """Of the weights, that the first search along their ray tries."""
@@ -46,7 +63,8 @@ class CertificateSchedule:
     The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
     waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
     ``repair_excess`` what the last repair cost over what was expected of it, ``factor`` the multiple of the weights at
-    which the upper end last got better, to be tried again from the iteration ``longer_due``; ``gaps`` the
+    which the upper end last got better, to be tried again from the iteration ``longer_due``; ``passes_due``: the same
+    for passes of labelings; ``gaps`` the
     (iteration, absolute gap) of all certificates so far, ``target`` the absolute gap wanted at the last.
     """
 
@@ -59,6 +77,7 @@ class CertificateSchedule:
     repair_excess: float = 1.0
     factor: float = FIRST_FACTOR
     longer_due: int = 0
+    passes_due: int = 0
     gaps: list[tuple[int, float]] = field(default_factory=list)
     target: float = 0.0
 
@@ -77,14 +96,24 @@ class CertificateSchedule:
             return math.inf
         return math.log(gap / target) * (now - before[0]) / math.log(before[1] / gap)
 
+    def rate(self, now: int, gap: float) -> float:
+        """By how much an iteration lowers the logarithm of the ``gap`` of labels as they are, certificates included."""
+        gap = max(gap, sys.float_info.min)
+        at, before = self.unrepaired or (0, 1.0)
+        if before > EMPTY[0]:  # the first labels prove nothing
+            return SLOWER * max(0.0, -math.log(gap)) / (now + CERTIFICATE_COST)
+        return max(0.0, math.log(before / gap)) / (now - at + CERTIFICATE_COST)
+
     def note(self, now: int, gap: float, target: float) -> None:
         """A certificate with this absolute gap, where ``target`` is wanted."""
         self.gaps.append((now, gap))
         self.target = target
 
-    def next(self, now: int, predicted: float) -> None:
-        """Geometric steps, shorter where the target is predicted to be met before."""
-        self.due = min(now + LONGEST, max(FIRST, math.ceil(GROWTH * now)))
+    def next(self, now: int, predicted: float, empty: bool = False) -> None:
+        """Geometric steps, shorter where the target is predicted to be met before; ``empty``: a first certificate is as
+        good as none."""
+        growth = EMPTY[1] if empty and len(self.gaps) == 1 else GROWTH
+        self.due = min(now + LONGEST, max(FIRST, math.ceil(growth * now)))
         if predicted < math.inf:
             self.due = now + max(FIRST // 4, math.ceil(0.1 * now), min(80, math.ceil(1.05 * predicted)))
 

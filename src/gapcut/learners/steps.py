@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapcut import _core
 from gapcut.certificates import DualPoint
 from gapcut.engines import OutOfTime
 from gapcut.engines.shards import ShardEngine
 from gapcut.learners.base import NO_MEMORY, Progress, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
-from gapcut.learners.mixtures import GraphPlanes, RelaxedPoint, mixture_of_graphs, mixture_of_two
+from gapcut.learners.closing import NEARLY_ALL, Worth, close_in, tight_graphs
+from gapcut.learners.mixtures import GraphMixture, GraphPlanes, RelaxedPoint, mixture_of_two
 from gapcut.learners.scaling import Ray
-from gapcut.learners.schedule import FIRST_MIXTURE, FIRST_REPAIR, SLOWING, CertificateSchedule
+from gapcut.learners.schedule import (
+    AGAIN,
+    EMPTY,
+    FIRST_MIXTURE,
+    FIRST_REPAIR,
+    PASS_COST,
+    SLOWING,
+    CertificateSchedule,
+)
+from gapcut.learners.step_settings import StepSettings
 from gapcut.learners.turns import PlaneTurns
 from gapcut.oracles.base import Oracle, OraclePlanes
 from gapcut.oracles.relaxation import Point, RelaxedLabels, Stored
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
-
-PASS_COST = 10
-"""Iterations in the time of one pass of the block method, about (measured 3 to 20)."""
 
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
@@ -33,48 +40,6 @@ CUT_ARCS = 20_000_000
 LENGTHS, WORTH = 3, 0.2
 """Multiples of the weights that a certificate may try, each where it promises so much of the gap. Where all together
 do not bring a tenth of it, the next are tried after twice as many iterations."""
-
-_NATIVE = _core.PrimalDualSettings()
-
-
-@dataclass(frozen=True)
-class StepSettings:
-    """What :class:`Steps` can be told.
-
-    ``theta`` splits the primal step between weights and multipliers, ``over_relaxation`` is in (0, 2); label steps are
-    divided by ``damping`` times the number of active pairs of the label (1 is provably safe; a monitor falls back to
-    it), at first by ``kappa0``. ``primal_weight`` is the first ratio of dual to primal steps, which then follows the
-    ratio of the distances covered times ``rebalance`` (0: never); inactive label pairs are screened every
-    ``screening_interval`` iterations. For comparison: ``metric="diagonal"`` moves every weight alone,
-    ``repair=False`` leaves the relaxed labels as they are, ``always_cut=True`` asks the oracle for each certificate.
-    ``seed`` orders the repair.
-    """
-
-    theta: float = _NATIVE.theta
-    over_relaxation: float = _NATIVE.over_relaxation
-    damping: float = _NATIVE.damping
-    kappa0: float = _NATIVE.kappa0
-    primal_weight: float = _NATIVE.primal_weight
-    rebalance: float = _NATIVE.rebalance
-    screening_interval: int = _NATIVE.screening_interval
-    metric: Literal["gram", "diagonal"] = "gram"
-    repair: bool = True
-    always_cut: bool = False
-    repair_sweeps: int = 10
-    n_threads: int = 1
-    seed: int = 0
-
-    def native(self) -> _core.PrimalDualSettings:
-        """The settings of the core's iteration."""
-        settings = _core.PrimalDualSettings()
-        for setting in fields(StepSettings):
-            if hasattr(settings, setting.name):
-                setattr(settings, setting.name, getattr(self, setting.name))
-        settings.diagonal = self.metric == "diagonal"
-        return settings
-
-
-del _NATIVE  # what lives until the interpreter ends is told as a leak
 
 
 @dataclass(frozen=True)
@@ -108,6 +73,7 @@ class Steps:
         self.problem = problem
         self.schedule = CertificateSchedule.begin(self.state.iterations, problem.core.node_dim)
         self.best: RelaxedPoint | None = None
+        self.labelings: Sequence[OraclePlanes] = ()
         self.messages: Stored | None = None
         self.out_of_range = False
         self.kept: Kept | None = None
@@ -196,7 +162,7 @@ class Steps:
             self.out_of_range = True  # features too large for single precision: the planes go on
             return
         weights = self.problem.clamp(weights)
-        before = bounds.upper
+        before, self.labelings = bounds.upper, ()
         found = None
         if self.relaxation.mixes and now >= FIRST_MIXTURE:
             found = self.prove_upper(session, weights)
@@ -210,7 +176,9 @@ class Steps:
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
         if found is not None:
             if not session.target_met:
-                wait = min(wait, self._mix(session, known or reached, reached, found, now))
+                tight = tight_graphs(found, weights) >= NEARLY_ALL * self.problem.n_graphs
+                worth = Worth(schedule.rate(now, gap), target, tight, now >= schedule.passes_due)
+                wait = min(wait, self._mix(session, known or reached, reached, found, worth))
         else:
             if self.settings.repair and self.relaxation.repairs and not session.target_met:
                 own = self.relaxation.fetched(labels).labels
@@ -228,7 +196,7 @@ class Steps:
                 wait, schedule.predict(now, bounds.upper - best, target * bounds.upper, schedule.gaps[-1])
             )
         schedule.note(now, bounds.upper - best, target * bounds.upper)
-        schedule.next(now, wait)
+        schedule.next(now, wait, self.relaxation.mixes and gap > EMPTY[0])
 
     def _oracle_decides(self, gap: float, target: float) -> bool:
         if self.settings.always_cut:
@@ -264,8 +232,7 @@ class Steps:
             if tries == 0:  # from the other side of the optimum: planes of this one are soon behind others
                 factor = max(factor, self.schedule.factor)
             before = bounds.upper
-            longer = self.prove_upper(session, self.problem.clamp(factor * weights))
-            assert longer is not None
+            longer = self._ask(session, self.problem.clamp(factor * weights))
             if bounds.upper < before:
                 self.schedule.factor = factor
             ray.add(longer)
@@ -287,18 +254,33 @@ class Steps:
         return point
 
     def _mix(
-        self, session: Session, before: RelaxedPoint, reached: RelaxedPoint, found: OraclePlanes, now: int
+        self,
+        session: Session,
+        before: RelaxedPoint,
+        reached: RelaxedPoint,
+        found: OraclePlanes,
+        worth: Worth,
     ) -> float:
-        """Mixes the best point before, the one reached and the labelings found, graph by graph. Returns the iterations
-        until a mixture should do."""
-        schedule, target, left = self.schedule, session.limits.gap, session.clock.left
-        wanted = target * session.bounds.upper
-        mixture = mixture_of_graphs(self.problem, self.relaxation, before, reached, found, wanted, left)
-        self.prove_lower(session, mixture)
+        """Mixes the best point before, the one reached and labelings, graph by graph, with passes for more of these.
+        Returns the iterations until a mixture should do."""
+        schedule, target = self.schedule, session.limits.gap
+        now = self.state.iterations - schedule.start
+        mixture = GraphMixture(self.problem, self.relaxation, before, reached, [found])
+        close_in(session, mixture, worth, partial(self._ask, session))
+        self.prove_lower(session, mixture.point())
+        self.labelings = mixture.labelings
+        if worth.passes > 0:
+            schedule.passes_due = now + AGAIN
         gap = session.bounds.relative_gap
         predicted = schedule.predict(now, gap, target, schedule.repaired)
         schedule.repaired = (now, gap)
         return predicted
+
+    def _ask(self, session: Session, weights: FloatArray) -> OraclePlanes:
+        """Labelings at these weights, whose upper end is offered."""
+        found = self.prove_upper(session, weights)
+        assert found is not None
+        return found
 
     def _repair_cost(self, labels: NDArray[np.float32]) -> float:  # in iterations
         return self.schedule.repair_excess * self.relaxation.repair_cost(labels)

@@ -159,10 +159,11 @@ class LpRelaxation(Relaxation):
         planes, losses = zip(*self._pool.call("planes", stored.number, time_left), strict=True)
         return self._problem.gather(np.concatenate(planes)), np.concatenate(losses)
 
-    def mixed(self, one: Point, two: Point, labeling: Int32Array, shares: FloatArray) -> Stored:
+    def mixed(self, one: Point, two: Point, labelings: Int32Array, shares: FloatArray) -> Stored:
         first, second = self.stored(one), self.stored(two)
-        own_shares = (np.ascontiguousarray(own) for own in np.split(shares, self._ends[1:-1], axis=1))
-        own = zip(self._split(labeling), own_shares, strict=True)
+        own_labels = np.split(labelings, self._core.node_offset[self._ends[1:-1]], axis=1)
+        own_shares = np.split(shares, self._ends[1:-1], axis=1)
+        own = [tuple(map(np.ascontiguousarray, given)) for given in zip(own_labels, own_shares, strict=True)]
         return self._store_each("mix", [(first.number, second.number, *given) for given in own])
 
     def prove_slack(self, w: FloatArray, closely: bool) -> SlackProof:

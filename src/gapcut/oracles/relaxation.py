@@ -311,8 +311,8 @@ class Relaxation(ABC):
         """Planes (n, dim) and losses (n,) of a point, graph by graph."""
         raise NotImplementedError
 
-    def mixed(self, one: Point, two: Point, labeling: Int32Array, shares: FloatArray) -> Point:
-        """Of each graph ``shares`` (3, n) of two points and a labeling, and of the truth what is left."""
+    def mixed(self, one: Point, two: Point, labelings: Int32Array, shares: FloatArray) -> Point:
+        """Of each graph ``shares`` (2 + L, n) of two points and labelings (L, N), and of the truth what is left."""
         raise NotImplementedError
 
     def integer_planes(self, w: FloatArray, graphs: Int32Array, time_left: float | None) -> OraclePlanes:

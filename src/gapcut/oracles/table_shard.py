@@ -67,12 +67,13 @@ class TableShard(StepShard):
         self._points[number] = self._feasible(self.point(point))
 
     def mix(
-        self, number: int, live: Sequence[int], one: int, two: int, labeling: Int32Array, shares: FloatArray
+        self, number: int, live: Sequence[int], one: int, two: int, labelings: Int32Array, shares: FloatArray
     ) -> None:
-        """Keeps, of each graph, ``shares`` (3, n) of two points and a labeling (N,), and of the truth what is left."""
+        """Keeps, of each graph, ``shares`` (2 + L, n) of two points and labelings (L, N), and of the truth what is
+        left."""
         self._forget(live)
         points = (*self.point(one), *self.point(two))
-        self._points[number] = _core.mixed_point(self._core, *points, labeling, shares, self._threads)
+        self._points[number] = _core.mixed_point(self._core, *points, labelings, shares, self._threads)
 
     def reach_messages(self, number: int, live: Sequence[int]) -> None:
         """Keeps the multipliers reached."""

@@ -34,9 +34,9 @@ struct TablePointView {
 TablePoint feasible_point(const Problem& problem, std::span<const float> z,
                           std::span<const std::span<const float>> tables, int threads, const StopTest& stop = {});
 
-// Of each graph, shares (3, n_graphs) of two points and of a labeling (N,), and of the truth what they leave of 1.
+// Of each graph, shares (2 + L, n_graphs) of two points and of labelings (L, N), and of the truth what they leave of 1.
 TablePoint mixed_point(const Problem& problem, TablePointView one, TablePointView two,
-                       std::span<const std::int32_t> labeling, std::span<const double> shares, int threads);
+                       std::span<const std::int32_t> labelings, std::span<const double> shares, int threads);
 
 // Planes of each of some graphs, (graphs.size(), dim()); returns their losses.
 std::vector<double> table_planes(const Problem& problem, std::span<const float> z,
