@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,10 @@ class Workload:
         )
 
 
+def _cornell(place: str, shared: Path) -> Split:
+    return datasets.load_cornell(shared / "data" / "cornell", place, edges="knn"), ()
+
+
 def _scenes(shared: Path) -> Split:
     return make_scenes(), ()
 
@@ -83,6 +88,7 @@ _SOURCES: dict[str, tuple[Callable[[Path], Split], dict[str, Any]]] = {
     "scenes": (_scenes, _AS_GIVEN),
 }
 NAMES = tuple(_SOURCES)
+_SOURCES |= {place: (partial(_cornell, place), {}) for place in ("home", "office")}
 """``scenes``: 20 planted scenes of seed 0, features as generated; the others take the estimator's default
 features. With one label a node, letters are raw and snakes do without incidence sums.
 """
