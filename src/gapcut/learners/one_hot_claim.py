@@ -18,7 +18,7 @@ from gapcut.oracles.relaxation import Relaxation
 from gapcut.typing import FloatArray
 
 PASSES: Final = 12
-"""Over all graphs for labelings, at most: from the weights of the relaxed problem, 7 to 9 close the gap to 1 % on
+"""Over all graphs for labelings, at most: from the weights of the relaxed problem, 7 to 10 close the gap to 1 % on
 tables at C = 0.1 to 10."""
 
 HOPELESS: Final = 1.5
