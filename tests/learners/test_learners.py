@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from brute_oracle import BruteOracle, all_planes, enumerated_optimum, objective
-from gapcut.certificates import Record, iteration_bound
-from gapcut.learners import Block, CuttingPlane, Learner, Limits
+from gapcut.certificates import Callback, Record, iteration_bound
+from gapcut.learners import Block, CutOff, CuttingPlane, Learner, Limits
 from gapcut.oracles import CutOracle
 from gapcut.problem import LearningProblem, learning_problem
 from tiny import TinyGraph, all_labelings, node_loss, one_hot, tiny_problem
@@ -228,6 +228,27 @@ def test_ctrl_c_and_the_callback_keep_the_best_model(learner: Learner) -> None:
         assert text in result.message
         assert objective(problem, planes, result.weights) <= result.certificate.upper
         assert result.certificate.upper == min(r.upper for r in result.history)
+
+
+@both
+def test_what_cut_a_run_off_is_told_apart_from_its_limits(learner: Learner) -> None:
+    problem, graphs, labels = tiny_problem(np.random.default_rng(8), n_graphs=4, max_bits=10, C=10.0)
+    planes = all_planes(problem, graphs, labels)
+
+    def end(how: type[BaseException]) -> Callback:
+        def ended(record: Record) -> None:
+            if record.passes == 3:
+                raise how
+
+        return ended
+
+    for callback, cut_off in (
+        (end(KeyboardInterrupt), CutOff.BY_USER),
+        (end(MemoryError), CutOff.BY_MEMORY),
+        (lambda record: record.passes == 3, None),
+    ):
+        assert learner.run(problem, BruteOracle(planes), Limits(gap=1e-9), callback).cut_off is cut_off
+    assert learner.run(problem, BruteOracle(planes), Limits(gap=1e-9, max_passes=3)).cut_off is None
 
 
 @both

@@ -11,6 +11,7 @@ import pytest
 import gapcut.model.training
 from gapcut import Graph, GraphSet, ModelFileError, StructuredSVM
 from gapcut.files import read_container, write_container
+from gapcut.learners.base import Session
 from gapcut.model.choice import _clearly_behind
 from gapcut.model.chosen import Choice
 from gapcut.model.held_out import Fold, Folds, HeldOut, first_fold
@@ -248,6 +249,23 @@ def test_ctrl_c_ends_the_search(monkeypatch):
     monkeypatch.setattr(learners.Session, "guard", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         StructuredSVM(C="cv", **FAST).fit(sample_graphs(4))
+
+
+def test_ctrl_c_ends_the_search_where_the_oracle_proves_nothing(monkeypatch):
+    real, calls = Session.full_pass, []
+
+    def once(self, w):
+        calls.append(1)
+        if len(calls) == 3:  # there is a model already, whose message begins with the missing bound
+            raise KeyboardInterrupt
+        return real(self, w)
+
+    monkeypatch.setattr(Session, "full_pass", once)
+    with pytest.raises(KeyboardInterrupt):
+        StructuredSVM(C="cv", oracle="icm", learner="cutting-plane", max_passes=5, **FAST).fit(
+            sample_graphs(6)
+        )
+    assert len(calls) == 3
 
 
 def rare():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import gapcut.model.training
 from gapcut import Graph, GraphSet, StructuredSVM
 from gapcut.model.choice import decide
 from gapcut.model.kept_choice import to_keep
 from gapcut.model.settings import Settings
-from gapcut.stacking import add_context, fit_base
+from gapcut.stacking import add_context, fit_base, seconds_with_context
 from sample_graphs import same_model, sample_graphs
 
 FAST = {"gap": 5e-2, "loss_scale": 10.0, "base_features": "auto"}
@@ -115,6 +119,26 @@ def test_a_time_limit_may_forbid_it(monkeypatch, model):
     svm = StructuredSVM(base="auto", time_limit=200.0, **FAST).fit(parities(0))
     assert svm.model_.base.features == "edges"
     assert "no context: it would take about 1e+02 s, more than a quarter" in svm.choice_.reason
+
+
+def test_the_time_of_a_base_of_ones_own_is_its_own(monkeypatch):
+    monkeypatch.setattr(gapcut.model.training, "seconds_of_trees", None)  # says nothing of it
+    monkeypatch.setattr(gapcut.model.training, "BASE_SHARE", 1e-9)
+    own = DecisionTreeClassifier(random_state=0)
+    svm = StructuredSVM(base=own, C="cv", time_limit=1e6, **FAST).fit(parities(0))
+    assert svm.model_.base.features == "edges"
+    assert re.search(r"no context: it would take about \S+ s, more than a quarter", svm.choice_.reason)
+    monkeypatch.setattr(gapcut.model.training, "BASE_SHARE", 0.25)
+    assert StructuredSVM(base=own, C="cv", time_limit=1e6, **FAST).fit(parities(0)).choice_.context
+
+
+def test_later_rounds_of_a_base_of_ones_own_are_predicted_from_its_first():
+    graphs = list(parities(0))
+    codes = np.concatenate([g.labels for g in graphs])
+    found = replace(fit_base(DecisionTreeClassifier(), "edges", graphs, codes, 2), seconds=2.0)
+    columns = len(found.columns)
+    told = columns + 2 * (1 + 2 * 1)  # what the node itself and, by direction, its neighbours are taken for
+    assert seconds_with_context(found, graphs) == pytest.approx(2.0 * (1 + 2 * told / columns))
 
 
 def test_a_resumed_run_does_not_ask_again(monkeypatch, tmp_path):

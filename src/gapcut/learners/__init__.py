@@ -1,6 +1,6 @@
 """Minimisers of the learning problem."""
 
-from gapcut.learners.base import Learner, LearnResult, Limits, WarmStart
+from gapcut.learners.base import CutOff, Learner, LearnResult, Limits, WarmStart
 from gapcut.learners.block import Block
 from gapcut.learners.cutting_plane import CuttingPlane
 from gapcut.learners.frank_wolfe import FrankWolfe
@@ -9,6 +9,7 @@ from gapcut.learners.subgradient import Subgradient
 
 __all__ = [
     "Block",
+    "CutOff",
     "CuttingPlane",
     "FrankWolfe",
     "LearnResult",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar
 
 from gapcut import _core
@@ -20,8 +21,14 @@ from gapcut.typing import FloatArray
 _SLIP = 1e-9  # relative; below it a lower bound above the shown objective may be rounding
 STOPPED_BY_USER = "stopped by the user: the best model so far is kept"
 NO_MEMORY = "not enough memory"
-OUT_OF_MEMORY = f"stopped: {NO_MEMORY}"
 _OUT_OF_TIME = "stopped at the time limit: raise time_limit, or accept the gap"
+
+
+class CutOff(Enum):
+    """What ends a run that no limit ends; what needs whole runs must not go on with its result."""
+
+    BY_USER = "Ctrl-C"
+    BY_MEMORY = "want of memory"
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,8 @@ class LearnResult:
     ``eps`` it returns the weights that they belong to. ``impossible``:
     passes in which an inexact oracle's most violated plane was less violated than one known before; the message says so
     too. ``warm_start``: copies the iterates that another run can go on from, for learners that have such;
-    ``dual_point``: what a proof can be made of.
+    ``dual_point``: what a proof can be made of. ``cut_off``: what ended the run before its target, where that was none
+    of its limits.
     """
 
     weights: FloatArray
@@ -69,6 +77,7 @@ class LearnResult:
     impossible: int = 0
     warm_start: Callable[[], WarmStart] | None = None
     dual_point: DualPoint | None = None
+    cut_off: CutOff | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,8 @@ class Session:
     """Of the run before it was resumed."""
     ended: str = ""
     """Why the run ended before its target: advice for the user; empty while it goes on or when the target is met."""
+    cut_off: CutOff | None = None
+    """Of :meth:`guard`."""
     broken: bool = False
     """Whether iterates may be half changed, so that nothing may go on from them. Bounds hold all the same."""
     shared: Callable[[], tuple[int, int] | None] | None = None
@@ -186,14 +197,14 @@ class Session:
         except OutOfTime:
             self.ended = _OUT_OF_TIME
         except KeyboardInterrupt:
-            self.ended = STOPPED_BY_USER
+            self.ended, self.cut_off = STOPPED_BY_USER, CutOff.BY_USER
         except ClusterLost as error:
             self.ended = f"stopped: {error}: the best model so far is kept"
         except MemoryError as error:
             if not self.history:
                 raise
-            self.broken = True
-            self.ended = f"{OUT_OF_MEMORY} ({error or 'std::bad_alloc'}): the best model so far is kept"
+            self.broken, self.cut_off = True, CutOff.BY_MEMORY
+            self.ended = f"stopped: {NO_MEMORY} ({error or 'std::bad_alloc'}): the best model so far is kept"
 
     def result(self, certified: bool | None = None, iteration_bound: int | None = None) -> LearnResult:
         """``certified``: whether the target was met; by default whether the relative gap is."""
@@ -225,7 +236,12 @@ class Session:
             iteration_bound=iteration_bound,
         )
         return LearnResult(
-            bounds.weights, proof, tuple(self.history), message=message, impossible=len(self.impossible)
+            bounds.weights,
+            proof,
+            tuple(self.history),
+            message=message,
+            impossible=len(self.impossible),
+            cut_off=None if certified else self.cut_off,
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gapcut.oracles.kinds import KINDS
@@ -34,6 +35,10 @@ class Choice:
     trials: tuple[Trial, ...]
     reason: str
     context: bool = False
+
+    def noted(self, reason: str, trials: Sequence[Trial] = ()) -> Choice:
+        """With one more reason, and what was tried."""
+        return replace(self, trials=(*self.trials, *trials), reason=f"{self.reason}; {reason}")
 
     def to_state(self) -> dict[str, Any]:
         """For JSON."""

@@ -13,6 +13,7 @@ from gapcut.engines import each
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights, Energy, MethodName, Solution, model_energy, solve
 from gapcut.inference.confidence import flip_energies, label_probabilities
+from gapcut.learners import CutOff
 from gapcut.model.chosen import Choice
 from gapcut.model.labels import LabelCoder
 from gapcut.problem import row_matrix
@@ -38,8 +39,8 @@ class FittedModel:
     ``unary`` (K, Dn), ``pairwise`` (K, K, De): rows in the order of ``coder.classes``, columns named by ``node_names``
     and the pipeline; where there is a ``base``, its log-probabilities are the last K node columns. ``cliques``: tuples
     of label codes and weights, one per clique group. ``message``: why training ended, in words. ``impossible``,
-    ``eta``, ``xi``: see :class:`gapcut.learners.LearnResult`; files do not keep them, nor ``advice``, a warning about
-    C. ``temperature`` of the probabilities, where it was fitted.
+    ``eta``, ``xi``, ``cut_off``: see :class:`gapcut.learners.LearnResult`; files do not keep them, nor ``advice``, a
+    warning about C. ``temperature`` of the probabilities, where it was fitted.
     """
 
     coder: LabelCoder
@@ -58,6 +59,7 @@ class FittedModel:
     choice: Choice | None = None
     temperature: float | None = None
     advice: str | None = None
+    cut_off: CutOff | None = None
 
     @property
     def n_features(self) -> int:

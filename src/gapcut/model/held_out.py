@@ -11,7 +11,7 @@ import numpy as np
 from gapcut.data import Graph, connected_parts
 from gapcut.inference import solve_many
 from gapcut.inference.confidence import fit_temperature, flip_energies
-from gapcut.learners.base import OUT_OF_MEMORY, STOPPED_BY_USER
+from gapcut.learners import CutOff
 from gapcut.model.chosen import Trial
 from gapcut.model.fitted import FittedModel
 from gapcut.model.settings import Settings
@@ -242,9 +242,9 @@ def _loose(settings: Settings) -> Settings:
 def _path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> Iterator[FittedModel]:
     problem = build_problem(data, replace(settings, C=values[0]))
     for model in learn_path(data, problem, settings, values):
-        if model.message.startswith(STOPPED_BY_USER):
+        if model.cut_off is CutOff.BY_USER:
             raise KeyboardInterrupt
-        if model.message.startswith(OUT_OF_MEMORY):  # what is cut off there says nothing of its C
+        if model.cut_off is CutOff.BY_MEMORY:  # what is cut off there says nothing of its C
             raise MemoryError(
                 "not enough memory for a fold: name C, and base=None or a base, to do without folds"
             )

@@ -12,8 +12,7 @@ from gapcut.certificates import Callback, Certificate, DualPoint, Proof, Record,
 from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
 from gapcut.late import is_sparse
-from gapcut.learners import LearnResult, Limits, PrimalDual
-from gapcut.learners.base import STOPPED_BY_USER
+from gapcut.learners import CutOff, LearnResult, Limits, PrimalDual
 from gapcut.model.claim import pose, same_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.losses import class_weights
@@ -89,7 +88,7 @@ def prove_model(
     if posed.outside:
         raise ValueError(f"the model's claim does not hold: {posed.outside}")
     reached = _reach(data, problem, settings, model.certificate, time_limit, callback)
-    if reached.message.startswith(STOPPED_BY_USER):
+    if reached.cut_off is CutOff.BY_USER:
         raise KeyboardInterrupt
     return _prove(data, problem, settings, posed.weights, reached.dual_point, model)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, overload
@@ -26,7 +26,14 @@ from gapcut.oracles.base import Oracle
 from gapcut.oracles.brute import Labelled
 from gapcut.oracles.kinds import KINDS
 from gapcut.problem import LearningProblem, indicator_losses, learning_problem
-from gapcut.stacking import Base, BaseFeatures, add_context, fit_base, seconds_of_trees
+from gapcut.stacking import (
+    Base,
+    BaseFeatures,
+    add_context,
+    fit_base,
+    seconds_of_trees,
+    seconds_with_context,
+)
 from gapcut.typing import FloatArray, IntArray
 
 FEWEST_NODES = 1000
@@ -133,7 +140,7 @@ def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -
     nodes = int((codes >= 0).sum())
     if nodes < FEWEST_NODES:
         return f"no base: {nodes:,} labelled nodes are fewer than {FEWEST_NODES:,}"
-    why = _too_long(_first_features(settings), graphs, codes, settings)
+    why = _too_long(settings, lambda: _seconds_of_trees(_first_features(settings), graphs, codes, settings))
     return f"no base: {why}" if why else ""
 
 
@@ -142,15 +149,18 @@ def _first_features(settings: Settings) -> BaseFeatures:
     return "edges" if settings.base_features == "auto" else settings.base_features
 
 
-def _too_long(features: BaseFeatures, graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> str:
-    """Why the time limit does not allow trees on these features; else empty."""
+def _too_long(settings: Settings, seconds: Callable[[], float]) -> str:
+    """Why the time limit, where there is one, does not allow a base that takes so long; else empty."""
     limit = settings.time_limit
-    if limit is None:
+    if limit is None or (taken := seconds()) <= BASE_SHARE * limit:
         return ""
-    seconds = seconds_of_trees(features, graphs, codes, settings.draw_seed(), settings.threads)
-    if seconds <= BASE_SHARE * limit:
-        return ""
-    return f"it would take about {seconds:.2g} s, more than a quarter of the time limit"
+    return f"it would take about {taken:.2g} s, more than a quarter of the time limit"
+
+
+def _seconds_of_trees(
+    features: BaseFeatures, graphs: Sequence[Graph], codes: IntArray, settings: Settings
+) -> float:
+    return seconds_of_trees(features, graphs, codes, settings.draw_seed(), settings.threads)
 
 
 def with_context(
@@ -161,11 +171,17 @@ def with_context(
     assert data.base is not None
     assert settings.base is not None
     codes, _ = _codes(graphs, data.coder)
-    why = _too_long("context", graphs, codes, settings)
+    known, kind = data.base, "trees" if settings.base == "auto" else settings.base
+
+    def seconds() -> float:
+        if isinstance(kind, str):
+            return _seconds_of_trees("context", graphs, codes, settings)
+        return seconds_with_context(known, graphs)
+
+    why = _too_long(settings, seconds)
     if why:
         return None, f"no context: {why}"
-    kind = "trees" if settings.base == "auto" else settings.base
-    base = add_context(data.base, kind, graphs, codes, settings.draw_seed(), settings.threads)
+    base = add_context(known, kind, graphs, codes, settings.draw_seed(), settings.threads)
     return labelled_part(
         data.pipeline.transform_all(graphs), data.coder, data.pipeline, data.tuples, base
     ), ""
@@ -348,6 +364,7 @@ def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> 
         eta=result.eta,
         xi=result.xi,
         base=data.base,
+        cut_off=result.cut_off,
     )
 
 

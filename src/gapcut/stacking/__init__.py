@@ -1,7 +1,23 @@
 """Stacking: classifiers of single nodes whose held-out log-probabilities become node features."""
 
-from gapcut.stacking.base import Base, BaseChoice, add_context, fit_base, seconds_of_trees
+from gapcut.stacking.base import (
+    Base,
+    BaseChoice,
+    add_context,
+    fit_base,
+    seconds_of_trees,
+    seconds_with_context,
+)
 from gapcut.stacking.folds import node_folds
 from gapcut.stacking.table import BaseFeatures
 
-__all__ = ["Base", "BaseChoice", "BaseFeatures", "add_context", "fit_base", "node_folds", "seconds_of_trees"]
+__all__ = [
+    "Base",
+    "BaseChoice",
+    "BaseFeatures",
+    "add_context",
+    "fit_base",
+    "node_folds",
+    "seconds_of_trees",
+    "seconds_with_context",
+]

@@ -66,6 +66,8 @@ class Base:
     held_out: Float32Array
     said: Float32Array | None = None
     """(V, K) probabilities that ``held_out`` has the logarithms of, not clipped; None in a base from a file."""
+    seconds: float = 0.0
+    """Wall clock that its rounds took; 0 in a base from a file."""
 
     def log_probabilities(self, graphs: Sequence[Graph], n_threads: int = 1) -> Float32Array:
         """(V, K) of all nodes of graphs that were not trained on, clipped at a thousandth."""
@@ -167,10 +169,11 @@ def fit_base(
 ) -> Base:
     """Fit on the nodes of all graphs that have a code: ``codes`` (V,), negative elsewhere. Folds are made of whole
     graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them."""
+    start = time.monotonic()
     rows, columns = _varying(node_rows(graphs, features != "own"))
     own, said = _grown(base, rows, graphs, codes, n_classes, seed, n_threads)
     first: BaseFeatures = "own" if features == "own" else "edges"
-    found = Base(first, columns, None, (own,), n_classes, _log(said), said)
+    found = Base(first, columns, None, (own,), n_classes, _log(said), said, time.monotonic() - start)
     return add_context(found, base, graphs, codes, seed, n_threads) if features == "context" else found
 
 
@@ -185,6 +188,7 @@ def add_context(
     """What :func:`fit_base` makes with ``features="context"``, from what it made of the same with "edges"."""
     assert found.features == "edges"
     assert found.said is not None
+    start = time.monotonic() - found.seconds
     rows = node_rows(graphs, True)[:, found.columns]
     context = Context.of(graphs)
     rounds, said = list(found.rounds), found.said
@@ -192,7 +196,8 @@ def add_context(
         table = _with_context(rows, said, graphs, context)
         later, said = _grown(base, table, graphs, codes, found.n_classes, seed, n_threads, later=True)
         rounds.append(later)
-    return Base("context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said)
+    taken = time.monotonic() - start
+    return Base("context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said, taken)
 
 
 def _grown(
@@ -246,6 +251,14 @@ def seconds_of_trees(
     grown = float((time.monotonic() - start) * larger * trees / few)
     rounds = 1.0 + _LATER * (_ROUNDS[features] - 1)
     return prepared + rounds * FOLDS * grown  # folds of all but one in FOLDS, and one of all
+
+
+def seconds_with_context(found: Base, graphs: Sequence[Graph]) -> float:
+    """About what :func:`fit_base` takes with "context", for an estimator whose first round is ``found``: later ones
+    take as much, and more by the columns that they have more."""
+    columns = len(found.columns)
+    later = columns + _context_width(Context.of(graphs), found.n_classes)
+    return found.seconds * (1.0 + (_ROUNDS["context"] - 1) * later / columns)
 
 
 def _varying(rows: Float32Array) -> tuple[Float32Array, IntArray]:
