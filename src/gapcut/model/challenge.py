@@ -13,6 +13,7 @@ from gapcut.model.held_out import (
     HeldOut,
     best_of,
     first_fold,
+    most_accurate,
     other_folds,
     trials_of,
 )
@@ -22,19 +23,19 @@ from gapcut.model.settings import Settings
 @dataclass(frozen=True, eq=False)
 class Challenge:
     """What came of it: the ``first`` fold along C, all folds at each C of the ``path``, the most accurate that counts
-    (``picked``, None where none does), its ``gain`` in accuracy over what was there and the standard ``error`` of it.
+    (``best``, None where none does), its ``gain`` in accuracy over what was there and the standard ``error`` of it.
     """
 
     first: Sequence[Fold]
-    path: Sequence[HeldOut]
-    picked: HeldOut | None
-    gain: float
-    error: float
+    path: Sequence[HeldOut] = ()
+    best: HeldOut | None = None
+    gain: float = 0.0
+    error: float = 0.0
 
     @property
     def won(self) -> HeldOut | None:
-        """What is to be taken in place of what was there, if anything is: ahead by more than one standard error."""
-        return self.picked if self.gain > self.error else None
+        """The best, if it is to be taken in place of what was there: ahead by more than one standard error."""
+        return self.best if self.gain > self.error else None
 
     def trials(self, settings: Settings, base: bool, context: bool) -> list[Trial]:
         """For the record of the choice."""
@@ -47,18 +48,24 @@ def worth_trying(held: HeldOut) -> bool:
 
 
 def challenge(
-    held: HeldOut, folds: Folds, settings: Settings, values: Sequence[float], certified: bool = False
+    held: HeldOut,
+    folds: Folds,
+    settings: Settings,
+    values: Sequence[float],
+    at: float | None = None,
+    certified: bool = False,
 ) -> Challenge:
     """``settings`` on ``folds`` against ``held``, whose graphs and folds are the same.
 
-    The first fold along the ``values`` of C; the others only if it is ahead there. ``certified``: only values of C
-    count at which every fold reached its gap.
+    The first fold along the ``values`` of C, the others only if it is ahead there. ``at``: the first fold must be ahead
+    at this C alone before it is learned along all values; then the other folds are too, from the smallest on.
+    ``certified``: only values of C count at which every fold reached its gap.
     """
-    first = first_fold(folds, settings, values, certified)
-    path: list[HeldOut] = []
-    if first and best_of(first).accuracy > held.by_fold[0]:
-        path = other_folds(folds, settings, first)
-    known = [found for found in path if found.certified or not certified]
-    picked = max(known, key=lambda found: found.accuracy, default=None)
-    gain, error = (0.0, 0.0) if picked is None else picked.gain_over(held)
-    return Challenge(first, path, picked, gain, error)
+    first = first_fold(folds, settings, values if at is None else [at], certified)
+    if not first or best_of(first).accuracy <= held.by_fold[0]:
+        return Challenge(first)
+    if at is not None and len(values) > 1:
+        first = first_fold(folds, settings, values, certified)
+    path = other_folds(folds, settings, first, lower=at is not None)
+    best = most_accurate(found for found in path if found.certified or not certified)
+    return Challenge(first, path) if best is None else Challenge(first, path, best, *best.gain_over(held))

@@ -66,7 +66,7 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
     limit = _path_limit(clock, kinds * len(tried) * FOLDS)
     data, choice, held = choose(candidates, replace(settings, time_limit=limit), tried, _joined(steps, few))
     if context and choice.base and held is not None:
-        data, choice, held = choose_context(graphs, data, choice, held, settings, limit)
+        data, choice, held = choose_context(graphs, data, choice, held, settings, limit, tried)
         settings = replace(settings, base_features="context" if choice.context else "edges")
     if one_label is not None and held is not None:
         choice, held = choose_oracle(held, choice, replace(one_label, time_limit=limit), tried)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gapcut.data import Graph
 from gapcut.model.challenge import Challenge, challenge, worth_trying
 from gapcut.model.chosen import Choice
-from gapcut.model.held_out import Folds, HeldOut, best_of
+from gapcut.model.held_out import Folds, HeldOut, best_of, smallest_as_good
 from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, with_context
 
@@ -20,11 +20,15 @@ def choose_context(
     held: HeldOut,
     settings: Settings,
     limit: float | None,
+    values: Sequence[float],
 ) -> tuple[TrainingSet, Choice, HeldOut]:
     """The set whose base sees context, where the folds are labelled better with it, else all as it is.
 
-    ``choice``, ``held``: of ``data``, whose base sees edges; ``limit``: seconds of one fit to a fold. The C that was
-    best without context is tried, and no other. Nothing is tried where no node has a neighbour.
+    ``choice``, ``held``: of ``data``, whose base sees edges; ``limit``: seconds of one fit to a fold. The first fold
+    must be ahead at the C of ``choice``. Then C is sought among all ``values`` anew, and the smallest is taken that is
+    as good as the best within a standard error: such a base has used what edges tell already, so that folds of like
+    graphs hardly tell values of C apart, and graphs unlike them are labelled better with the small ones. Nothing is
+    tried where no node has a neighbour.
     """
     if not worth_trying(held) or not any(graph.n_edges for graph in graphs):
         return data, choice, held
@@ -33,20 +37,23 @@ def choose_context(
     if more is None or folds is None:
         return data, choice.noted(why), held
     settings = replace(settings, time_limit=limit)
-    found = challenge(held, folds, settings, [choice.C])
-    choice = choice.noted(_in_words(found, held), found.trials(settings, base=True, context=True))
-    if found.won is None:
-        return data, choice, held
-    return more, replace(choice, context=True), found.won
+    found = challenge(held, folds, settings, values, at=choice.C)
+    taken = None if found.won is None else smallest_as_good(found.path, found.won)
+    choice = choice.noted(_in_words(found, held, taken), found.trials(settings, base=True, context=True))
+    return (data, choice, held) if taken is None else (more, replace(choice, C=taken.C, context=True), taken)
 
 
-def _in_words(found: Challenge, held: HeldOut) -> str:
-    if found.picked is None:
+def _in_words(found: Challenge, held: HeldOut, taken: HeldOut | None) -> str:
+    if found.best is None:
         return (
             f"no context: {best_of(found.first).accuracy:.2%} of the first fold right with it, "
             f"{held.by_fold[0]:.2%} without"
         )
-    return (
-        f"{'the base sees context' if found.won else 'no context'}: {found.picked.accuracy:.2%} of held-out nodes "
-        f"right with it, {held.accuracy:.2%} without (standard error of the difference {found.error:.2%})"
+    said = (
+        f"{found.best.accuracy:.2%} of held-out nodes right with it at C = {found.best.C:g}, "
+        f"{held.accuracy:.2%} without (standard error of the difference {found.error:.2%})"
     )
+    if taken is None:
+        return f"no context: {said}"
+    smaller = f"; C = {taken.C:g} is as good: {taken.accuracy:.2%}" if taken.C < found.best.C else ""
+    return f"the base sees context: {said}{smaller}"

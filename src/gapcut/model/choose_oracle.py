@@ -32,9 +32,9 @@ def choose_oracle(
 
 def _in_words(found: Challenge, held: HeldOut) -> str:
     said = "one label a node (lp)"
-    if found.picked is not None:
+    if found.best is not None:
         return (
-            f"{said} at C = {found.picked.C:g}: {found.picked.accuracy:.2%} of held-out nodes right "
+            f"{said} at C = {found.best.C:g}: {found.best.accuracy:.2%} of held-out nodes right "
             f"(standard error of the difference {found.error:.2%})"
         )
     if found.path:

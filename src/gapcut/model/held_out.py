@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -141,10 +141,13 @@ def first_fold(
     return list(takewhile(lambda f: not certified or f.model.certificate.status == "certified", path))
 
 
-def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list[HeldOut]:
-    """The other folds at the C that was best on the first and at its neighbours: one entry per C, ascending."""
+def other_folds(
+    folds: Folds, settings: Settings, first: Sequence[Fold], lower: bool = False
+) -> list[HeldOut]:
+    """The other folds at the C that was best on the first and at its neighbours, or with ``lower`` at all that are
+    smaller too: one entry per C, ascending."""
     best = max(range(len(first)), key=lambda i: first[i].accuracy)
-    first = first[max(0, best - 1) : best + 2]
+    first = first[0 if lower else max(0, best - 1) : best + 2]
     values = [fold.C for fold in first]
     tried = [list(first)]
     tried += [list(_along(folds, f, _loose(settings), values)) for f in range(1, len(folds))]
@@ -169,6 +172,21 @@ def trials_of(
 def best_of(path: Sequence[Fold]) -> Fold:
     """The most accurate."""
     return max(path, key=lambda fold: fold.accuracy)
+
+
+def most_accurate(path: Iterable[HeldOut]) -> HeldOut | None:
+    """The first of these, None where there is none."""
+    return max(path, key=lambda held: held.accuracy, default=None)
+
+
+def smallest_as_good(path: Sequence[HeldOut], best: HeldOut) -> HeldOut:
+    """The first of a path, ascending in C, that is behind its ``best`` by one standard error of the difference at
+    most."""
+    for held in path:
+        behind, error = best.gain_over(held)
+        if behind <= error:
+            return held
+    return best
 
 
 def seen_path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> list[float]:
