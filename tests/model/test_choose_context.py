@@ -73,6 +73,20 @@ def test_context_is_told_by_folds_of_C_too():
     assert svm.C_ in [t.C for t in svm.choice_.trials if t.context]
 
 
+def test_with_context_C_is_the_smallest_that_is_as_good_on_all_folds():
+    svm = StructuredSVM(base="trees", C="cv", **FAST).fit(parities(0))
+    tried = [t for t in svm.choice_.trials if t.context]
+    assert [t.C for t in tried] == sorted(t.C for t in tried)
+    assert tried[0].C == 0.1
+    best = max(tried, key=lambda t: np.mean(t.scores))
+    assert all(len(t.scores) == 3 for t in tried if t.C <= best.C)
+    edges = [t for t in svm.choice_.trials if t.base and not t.context]
+    chosen = next(t for t in tried if t.C == svm.C_)
+    assert svm.C_ <= best.C
+    assert np.mean(best.scores) - np.mean(chosen.scores) < 0.02
+    assert np.mean(chosen.scores) > max(np.mean(t.scores) for t in edges if len(t.scores) == 3)
+
+
 def test_without_folds_the_base_sees_edges():
     graphs = sample_graphs(4)
     auto, edges = (
@@ -96,6 +110,8 @@ def test_it_stays_out_where_neighbours_say_nothing():
     assert not svm.choice_.context
     assert "no context" in svm.choice_.reason
     assert svm.model_.base.features == "edges"
+    searched = StructuredSVM(base="trees", C="cv", **FAST).fit(graphs)  # the C without context, and no other
+    assert [t.C for t in searched.choice_.trials if t.context] == [searched.C_]
 
 
 def test_it_is_not_tried_where_no_node_has_a_neighbour():

@@ -1,0 +1,63 @@
+"""Another way to learn is tried on the first fold, then on all, and taken where it is clearly ahead."""
+
+from dataclasses import replace
+
+import pytest
+
+from gapcut import GraphSet, StructuredSVM
+from gapcut.model.challenge import challenge, worth_trying
+from gapcut.model.held_out import Folds, held_out_path, most_accurate
+from gapcut.model.settings import Settings
+from gapcut.model.training import training_set
+from sample_graphs import sample_graphs
+
+
+@pytest.fixture(scope="module")
+def weak():
+    """Folds with their settings, and what C = 1e-4 makes of them: less than any larger one."""
+    asked = Settings.checked(StructuredSVM(loss_scale=10.0).get_params())
+    data = training_set(GraphSet(sample_graphs(9, n_nodes=16, seed=4)), asked)
+    folds, settings = Folds.of(data, 0), asked.settled(data.graphs)
+    held = most_accurate(held_out_path(folds, settings, [1e-4]))
+    return folds, settings, held
+
+
+def test_all_folds_are_learned_where_the_first_is_ahead(weak):
+    folds, settings, held = weak
+    found = challenge(held, folds, settings, [1.0, 10.0])
+    assert found.won is found.best is most_accurate(found.path)
+    assert (found.gain, found.error) == found.best.gain_over(held)
+    assert all(len(t.scores) == 3 for t in found.trials(settings, base=False, context=False))
+
+
+def test_nothing_more_is_learned_where_it_is_not_ahead(weak):
+    folds, settings, held = weak
+    strong = challenge(held, folds, settings, [10.0]).won
+    found = challenge(strong, folds, settings, [1e-4])
+    assert (found.won, found.best, len(found.path)) == (None, None, 0)
+    assert [len(t.scores) for t in found.trials(settings, base=False, context=False)] == [1]
+
+
+def test_one_value_of_C_goes_first_where_it_is_named(weak):
+    folds, settings, held = weak
+    assert [f.C for f in challenge(held, folds, settings, [1e-4, 1.0], at=1e-4).first] == [
+        1e-4
+    ]  # not ahead of itself
+    found = challenge(held, folds, settings, [1e-4, 1e-3, 1.0], at=1.0)
+    best = max(found.first, key=lambda f: f.accuracy)
+    assert found.first[0].C == 1e-4
+    assert [h.C for h in found.path][: len(found.first)] == [f.C for f in found.first][: len(found.path)]
+    assert found.path[0].C == 1e-4 < best.C  # all smaller ones, not the neighbours alone
+
+
+def test_only_certified_values_may_count(weak):
+    folds, settings, held = weak
+    found = challenge(held, folds, settings, [1.0, 10.0], certified=True)
+    assert found.won is not None
+    assert found.won.certified
+
+
+def test_what_has_nearly_all_right_is_left_alone(weak):
+    held = weak[2]
+    assert worth_trying(held)
+    assert not worth_trying(replace(held, right=held.weight))
