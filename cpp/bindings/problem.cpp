@@ -31,6 +31,12 @@ RowMatrix csr(std::int64_t cols, const In1<std::int64_t>& offsets, const In1<std
     return RowMatrix::from_csr(rows, cols, offsets.data(), columns.data(), values.data());
 }
 
+void add_dense(RowCollector& rows, const In2<double>& a) {
+    if (static_cast<std::int64_t>(a.shape(1)) != rows.cols())
+        throw std::invalid_argument("rows of another number of columns");
+    rows.add(static_cast<std::int64_t>(a.shape(0)), a.data());
+}
+
 CliqueGroup make_group(const RowMatrix& features, const In1<std::int64_t>& offset, const In2<std::int32_t>& members,
                        const In2<std::int32_t>& tuples) {
     if (members.shape(1) < 2 || members.shape(1) != tuples.shape(1))
@@ -155,6 +161,11 @@ void bind_rows(nb::module_& m) {
         .def_prop_ro("rows", &RowMatrix::rows)
         .def_prop_ro("cols", &RowMatrix::cols)
         .def_prop_ro("sparse", &RowMatrix::sparse);
+
+    nb::class_<RowCollector>(m, "RowCollector", "Dense rows that come a few at a time and are in memory once.")
+        .def(nb::init<std::int64_t, std::int64_t>(), "rows"_a, "cols"_a, "Room for so many rows is set aside.")
+        .def("add", &add_dense, "values"_a)
+        .def("finish", &RowCollector::finish, "As RowMatrix.from_dense of all of them; none is left here.");
 
     nb::class_<CliqueGroup>(m, "CliqueGroup", "Cliques of one order, all graphs stacked.")
         .def_static("make", &make_group, "features"_a, "offset"_a, "members"_a, "tuples"_a)

@@ -1,5 +1,7 @@
 #include "gapcut/row_matrix.hpp"
 
+#include <utility>
+
 #include "gapcut/kernels.hpp"
 
 namespace gapcut {
@@ -10,6 +12,12 @@ bool worth_compressing(std::int64_t nonzero, std::int64_t rows, std::int64_t col
            RowMatrix::kSparseBelow * static_cast<double>(rows) * static_cast<double>(cols);
 }
 
+std::int64_t count_nonzero(const double* values, std::int64_t count) {
+    std::int64_t nonzero = 0;
+    for (std::int64_t p = 0; p < count; ++p) nonzero += values[p] != 0.0;
+    return nonzero;
+}
+
 }  // namespace
 
 RowMatrix::RowMatrix(std::int64_t rows, std::int64_t cols, bool sparse, Stored stored)
@@ -17,13 +25,15 @@ RowMatrix::RowMatrix(std::int64_t rows, std::int64_t cols, bool sparse, Stored s
       values_(stored_->values.data()), columns_(stored_->columns.data()), offsets_(stored_->offsets.data()) {}
 
 RowMatrix RowMatrix::from_dense(std::int64_t rows, std::int64_t cols, const double* values) {
+    const auto nonzero = count_nonzero(values, rows * cols);
+    if (worth_compressing(nonzero, rows, cols)) return compressed(rows, cols, values, nonzero);
     Stored all;
-    std::int64_t nonzero = 0;
-    for (std::int64_t p = 0; p < rows * cols; ++p) nonzero += values[p] != 0.0;
-    if (!worth_compressing(nonzero, rows, cols)) {
-        all.values.assign(values, values + rows * cols);
-        return {rows, cols, false, std::move(all)};
-    }
+    all.values.assign(values, values + rows * cols);
+    return {rows, cols, false, std::move(all)};
+}
+
+RowMatrix RowMatrix::compressed(std::int64_t rows, std::int64_t cols, const double* values, std::int64_t nonzero) {
+    Stored all;
     all.values.reserve(static_cast<std::size_t>(nonzero));
     all.columns.reserve(static_cast<std::size_t>(nonzero));
     all.offsets.assign(1, 0);
@@ -42,8 +52,7 @@ RowMatrix RowMatrix::from_dense(std::int64_t rows, std::int64_t cols, const doub
 RowMatrix RowMatrix::from_csr(std::int64_t rows, std::int64_t cols, const std::int64_t* offsets,
                               const std::int32_t* columns, const double* values) {
     Stored all;
-    std::int64_t nonzero = 0;
-    for (std::int64_t p = 0; p < offsets[rows]; ++p) nonzero += values[p] != 0.0;
+    const auto nonzero = count_nonzero(values, offsets[rows]);
     if (!worth_compressing(nonzero, rows, cols)) {
         all.values.assign(static_cast<std::size_t>(rows * cols), 0.0);
         for (std::int64_t r = 0; r < rows; ++r)
@@ -83,6 +92,23 @@ void RowMatrix::add_long_row(std::int64_t row, double factor, double* out) const
         for (std::int64_t p = offsets_[row]; p < offsets_[row + 1]; ++p) out[columns_[p]] += factor * values_[p];
     else
         kernels().add_scaled(out, factor, dense_row(row), cols_);
+}
+
+RowCollector::RowCollector(std::int64_t rows, std::int64_t cols) : cols_(cols) {
+    values_.reserve(static_cast<std::size_t>(rows * cols));
+}
+
+void RowCollector::add(std::int64_t rows, const double* values) {
+    values_.insert(values_.end(), values, values + rows * cols_);
+    rows_ += rows;
+}
+
+RowMatrix RowCollector::finish() {
+    auto values = std::exchange(values_, {});
+    const auto rows = std::exchange(rows_, 0);
+    const auto nonzero = count_nonzero(values.data(), rows * cols_);
+    if (worth_compressing(nonzero, rows, cols_)) return RowMatrix::compressed(rows, cols_, values.data(), nonzero);
+    return {rows, cols_, false, {std::move(values), {}, {}}};
 }
 
 }  // namespace gapcut

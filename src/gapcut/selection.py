@@ -64,7 +64,9 @@ def cross_validate_path(
         fitted = estimator.fit_path(graphs[train], C_values)
         scores.append([svm.score(graphs[test]) for svm in fitted])
         gaps.append([svm.certificate_.relative_gap for svm in fitted])
-    return PathScores(np.asarray(C_values, dtype=np.float64), np.array(scores).T, np.array(gaps).T)
+    known = min(map(len, scores))  # fewer than asked for where memory ended a path, which says so
+    values = np.asarray(C_values, dtype=np.float64)[:known]
+    return PathScores(values, np.array([s[:known] for s in scores]).T, np.array([g[:known] for g in gaps]).T)
 
 
 __all__ = ["PathScores", "cross_validate_path"]

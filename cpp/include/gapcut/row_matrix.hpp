@@ -69,6 +69,8 @@ class RowMatrix {
                                  std::vector<std::int32_t> columns, std::vector<double> values);
 
   private:
+    friend class RowCollector;
+
     static constexpr std::int64_t kShort = 12;  // columns; a call costs more than these
 
     struct Stored {
@@ -78,6 +80,7 @@ class RowMatrix {
     };
 
     RowMatrix(std::int64_t rows, std::int64_t cols, bool sparse, Stored stored);
+    static RowMatrix compressed(std::int64_t rows, std::int64_t cols, const double* values, std::int64_t nonzero);
     void add_long_row(std::int64_t row, double factor, double* out) const;
     std::size_t offset_count() const { return sparse_ ? static_cast<std::size_t>(rows_) + 1 : 0; }
     std::size_t end() const { return static_cast<std::size_t>(sparse_ ? offsets_[rows_] : rows_ * cols_); }
@@ -88,6 +91,21 @@ class RowMatrix {
     const double* values_ = nullptr;  // of the first row where dense, of all that is stored where sparse
     const std::int32_t* columns_ = nullptr;
     const std::int64_t* offsets_ = nullptr;  // of the first row
+};
+
+// Dense rows that come a few at a time, so that they are in memory once: the matrix takes over what was collected.
+class RowCollector {
+  public:
+    // Room for so many rows is set aside; there may be fewer or more.
+    RowCollector(std::int64_t rows, std::int64_t cols);
+
+    std::int64_t cols() const { return cols_; }
+    void add(std::int64_t rows, const double* values);
+    RowMatrix finish();  // RowMatrix::from_dense of all rows; none is left here
+
+  private:
+    std::int64_t cols_, rows_ = 0;
+    std::vector<double> values_;
 };
 
 }  // namespace gapcut

@@ -18,6 +18,7 @@ from gapcut.cli.options import (
     Jobs,
     Json,
     ModelPath,
+    Sample,
     Select,
     UnpackLimit,
     claim_again,
@@ -102,6 +103,7 @@ def check(
     *,
     select: Select = None,
     unpack_limit: UnpackLimit = None,
+    sample: Sample = None,
     time_limit: float = 600.0,
     jobs: Jobs = -1,
     as_json: Json = False,
@@ -113,7 +115,7 @@ def check(
 
     :param time_limit: Seconds to prove the lower end again.
     """
-    svm, graphs = claim_again(model, data, select, unpack_limit, time_limit, jobs)
+    svm, graphs = claim_again(model, data, select, unpack_limit, time_limit, jobs, sample)
     with to_the_end(), progress("proving the lower end again") as callback:
         found = svm.check(graphs, time_limit, callback)
     document = _check_document(found)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
-from gapcut.data import GraphFolder, GraphSet, is_parts
+from gapcut.data import GraphFolder, GraphSet, is_parts, sample_of
+from gapcut.engines.shards import ShardEngineName
 from gapcut.machine import Machine
 from gapcut.parameters import (
     BaseFeaturesChoice,
@@ -41,6 +42,13 @@ Select = Annotated[
 UnpackLimit = Annotated[
     int | None,
     Parameter(help="Bytes that a file of DATA may unpack to; default: 50 times its size and 64 MiB."),
+]
+Sample = Annotated[
+    int | None,
+    Parameter(
+        validator=validators.Number(gte=1),
+        help="Use only so many graphs of DATA, the first of a random order that is always the same.",
+    ),
 ]
 Certified = Annotated[Flag, Parameter(help="Exit with 1 unless the gap is proven to meet its target.")]
 
@@ -97,6 +105,7 @@ class LearningOptions(Parameters):
         values = {f.name: getattr(self, f.name) for f in fields(Parameters)}
         values["classes"] = None if self.classes is None else parse_labels(self.classes, graphs)
         values["class_weight"] = "balanced" if self.balanced else None
+        values["engine"] = "threads" if values["engine"] == "auto" else values["engine"]
         return Machine(**{**values, "callback": callback, "checkpoint": checkpoint})
 
     @property
@@ -115,6 +124,12 @@ class SearchOptions(LearningOptions):
     node_lift: Annotated[NodeLiftChoice, option("node_lift")] = "auto"
     base: Annotated[Literal["trees", "auto"] | None, option("base")] = "auto"
     base_features: Annotated[BaseFeaturesChoice, option("base_features")] = "auto"
+    engine: Annotated[
+        ShardEngineName | Literal["auto"],
+        option(
+            "engine", more=" Default (auto): threads, or the disk for a folder that memory does not hold."
+        ),
+    ] = "auto"  # type: ignore[assignment]  # decided before a fit
 
 
 def parse_labels(text: str, graphs: GraphSet | GraphFolder) -> list[Any]:
@@ -147,12 +162,25 @@ def read_graphs(data: Path, select: str | None, unpack_limit: int | None) -> Gra
     return graphs
 
 
+def read_sample(data: Path, select: str | None, unpack_limit: int | None, count: int | None) -> GraphSet:
+    """:func:`read_graphs`, so many of them if a count is given; of a folder of parts memory holds these alone."""
+    if count is None or not is_parts(data):
+        return sample_of(read_graphs(data, select, unpack_limit), count)
+    return GraphFolder(data, select=select, unpack_limit=unpack_limit).sample(count)
+
+
 def claim_again(
-    model: Path, data: Path, select: str | None, unpack_limit: int | None, time_limit: float, jobs: int
+    model: Path,
+    data: Path,
+    select: str | None,
+    unpack_limit: int | None,
+    time_limit: float,
+    jobs: int,
+    sample: int | None = None,
 ) -> tuple[Machine, GraphSet]:
     """A model and the graphs that it may have been trained on, before work on its claim."""
     svm = Machine.load(model).set_params(n_jobs=jobs)
-    graphs = read_graphs(data, select, unpack_limit)
+    graphs = read_sample(data, select, unpack_limit, sample)
     if graphs[0].node_dim != svm.n_features_in_:
         raise ValueError(
             f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"

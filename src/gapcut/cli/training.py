@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -13,16 +12,17 @@ import numpy as np
 from rich.console import Console
 
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, to_the_end, watch_interrupt
+from gapcut.cli.large_sets import training_graphs
 from gapcut.cli.options import (
     Certified,
     DataPath,
     Flag,
     Json,
     LearningOptions,
+    Sample,
     SearchOptions,
     Select,
     UnpackLimit,
-    read_graphs,
 )
 from gapcut.cli.outputs import CHECKPOINT, MODEL, Force, check_outputs, write_result
 from gapcut.cli.progress import progress
@@ -36,14 +36,11 @@ from gapcut.cli.show import (
     percent,
     show_choice,
 )
-from gapcut.data import GraphFolder, GraphSet, is_parts
-from gapcut.engines import free_bytes, peak_memory_mb
+from gapcut.data import GraphFolder, GraphSet
+from gapcut.engines import peak_memory_mb
 from gapcut.engines.shards import ClusterLost
 from gapcut.machine import Machine, Proof
 from gapcut.typing import AnyArray
-
-TELL_FROM = 64 << 20
-"""Bytes of a folder of parts from which on its memory is worth a line."""
 
 _DEFAULTS = SearchOptions()
 
@@ -55,6 +52,7 @@ def train(
     out: Path,
     select: Select = None,
     unpack_limit: UnpackLimit = None,
+    sample: Sample = None,
     options: SearchOptions = _DEFAULTS,
     certified: Certified = False,
     proof: Path | None = None,
@@ -77,10 +75,13 @@ def train(
         {out: MODEL} | ({} if resume else {checkpoint: CHECKPOINT}) | proof_outputs(proof, [out, checkpoint])
     )
     check_outputs(writes, [data], force)
-    graphs = _read(data, select, unpack_limit, options)
+    if sample is not None and proof is not None:
+        raise ValueError("--proof is about all graphs of DATA: leave out --sample")
     start = time.monotonic()
-    kept = _kept(graphs, checkpoint, options, resume)
-    with watch_interrupt() as interrupt:
+    at_once = proof is not None or resume
+    given = training_graphs(data, select, unpack_limit, options, sample, at_once)
+    with given as (graphs, options, left_out), watch_interrupt() as interrupt:
+        kept = _kept(graphs, checkpoint, options, resume)
         try:
             svm, shown = _fit(graphs, options, "training", kept, proof is not None)
             interrupt.saving = True
@@ -93,42 +94,13 @@ def train(
         if shown is not None and proof is not None:
             write_proof(shown, proof, data, select)
     document = training_document(svm, graphs, time.monotonic() - start)
-    document |= {"model": str(out), "interrupted": interrupt.pressed}
+    document |= {"model": str(out), "interrupted": interrupt.pressed, "graphs_left_out": left_out}
     if shown is not None and proof is not None:
         document["proof"] = proof_document(shown, proof)
     emit(document, as_json, lambda console: _show(console, svm, document))
     if interrupt.pressed:
         raise Interrupted(f"interrupted: the best model so far was saved to {out}")
     return NOT_CERTIFIED if certified and svm.certificate_.status != "certified" else DONE
-
-
-def _read(
-    data: Path, select: str | None, unpack_limit: int | None, options: LearningOptions
-) -> GraphSet | GraphFolder:
-    """All graphs; with the state on disk a folder of parts stays there, unless folds or a base need all of it."""
-    needs_all = options.C == "cv" or options.base is not None or options.node_lift == "auto"
-    if is_parts(data):
-        folder = GraphFolder(data, select=select, unpack_limit=unpack_limit)
-        if options.engine == "disk" and not needs_all:
-            return folder
-        _announce(folder, data)
-    return read_graphs(data, select, unpack_limit)
-
-
-def _announce(folder: GraphFolder, data: Path) -> None:
-    """What it takes to hold all of it, before it is read; nothing of a small folder."""
-    size = folder.array_bytes
-    if size < TELL_FROM:
-        return
-    free = free_bytes()
-    room = f"; {free / 2**20:,.0f} MB are free" if free < float("inf") else ""
-    print(
-        f"{data}: all {folder.total('graphs'):,} graphs are read, about {size / 2**20:,.0f} MB, and learning takes "
-        f"several times that{room}. Named --C, --base none and --node-lift none "
-        "with --engine disk take less",
-        file=sys.stderr,
-        flush=True,
-    )
 
 
 def _kept(graphs: GraphSet | GraphFolder, path: Path, options: LearningOptions, resume: bool) -> Path | None:
@@ -239,6 +211,9 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
         f"{len(document['classes'])} labels, {document['seconds']:.1f} s, "
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
+    if document["graphs_left_out"]:
+        left_out, others = document["graphs_left_out"], f"--sample {document['graphs']}"
+        console.print(f"left out      {left_out:,} graphs: {others} names the others")
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
     if svm.certificate_.status != "certified":
         console.print(f"              {document['message']}")

@@ -67,6 +67,7 @@ def cv(
     summary: list[dict[str, Any]] = [
         {"C": C, **{name: _spread([row[name] for row in rows if row["asked"] == C]) for name in _SCORES}}
         for C in values
+        if all(any(row["fold"] == name and row["asked"] == C for row in rows) for name, _ in parts)
     ]
     best = max(summary, key=lambda entry: entry["accuracy"]["mean"])
     document = {"graphs": len(graphs), "folds": rows, "path": summary, **best}
@@ -111,7 +112,7 @@ def _run_fold(
     rows = []
     start = time.monotonic()
     models = fit_path_to_the_end(training, options, f"fold {name}", values, classes)
-    for C, svm in zip(values, models, strict=True):
+    for C, svm in zip(values, models, strict=False):  # memory may end a path
         seconds = svm.history_[-1].seconds if len(values) > 1 else time.monotonic() - start
         scores = score_graphs(held_out, svm.predict(held_out), svm.classes_)
         rows.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
@@ -15,6 +16,7 @@ from gapcut.data.graph import Graph
 from gapcut.data.graph_set import GraphSet
 from gapcut.data.npz import GraphFileError
 from gapcut.data.part_writer import PART_BYTES, PartWriter
+from gapcut.typing import IntArray
 
 
 class GraphFolder(Sequence[Graph]):
@@ -87,6 +89,22 @@ class GraphFolder(Sequence[Graph]):
         for part in self.parts():
             yield from part
 
+    def some(self, numbers: Iterable[int]) -> Iterator[Graph]:
+        """The graphs of these numbers, ascending; parts without any are not read."""
+        return (self[number] for number in numbers)
+
+    def samples(self, count: int) -> Iterator[GraphSet]:
+        """:func:`sample_of` all graphs, a part at a time."""
+        numbers, ends = sample_numbers(len(self), count), self._offsets()
+        for number, (start, end) in enumerate(pairwise(ends)):
+            own = numbers[(numbers >= start) & (numbers < end)] - start
+            if len(own):
+                yield self.part(number)[own]
+
+    def sample(self, count: int) -> GraphSet:
+        """The same together in memory."""
+        return GraphSet(graph for part in self.samples(count) for graph in part)
+
     def __len__(self) -> int:
         return self._offsets()[-1]
 
@@ -139,6 +157,16 @@ class GraphFolder(Sequence[Graph]):
             for size in sizes:
                 self._ends.append(self._ends[-1] + size)
         return self._ends
+
+
+def sample_numbers(total: int, count: int) -> IntArray:
+    """So many of ``total`` graphs, ascending: the first of a random order that is always the same."""
+    return np.sort(np.random.default_rng(0).permutation(total)[:count])
+
+
+def sample_of(graphs: GraphSet, count: int | None) -> GraphSet:
+    """So many of the graphs, or all."""
+    return graphs if count is None else graphs[sample_numbers(len(graphs), count)]
 
 
 def each_set(path: Path, select: str | None = None, unpack_limit: int | None = None) -> Iterator[GraphSet]:

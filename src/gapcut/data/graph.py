@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -351,6 +351,24 @@ def connected_parts(graph: Graph) -> IntArray:
 
 def all_forests(graphs: Sequence[Graph]) -> bool:
     """Whether no graph has a cycle; several edges between two nodes count as one."""
+    return all(_are_forests(some) for some in _batches(graphs))
+
+
+def _batches(graphs: Iterable[Graph]) -> Iterator[list[Graph]]:
+    """Some at a time, so that graphs that are read as they are asked for need not be in memory together."""
+    batch: list[Graph] = []
+    rows = 0
+    for graph in graphs:
+        batch.append(graph)
+        rows += graph.n_nodes + graph.n_edges
+        if rows >= 1 << 16:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+def _are_forests(graphs: Sequence[Graph]) -> bool:
     from scipy.sparse.csgraph import connected_components  # slow to import
 
     starts = np.cumsum([0] + [g.n_nodes for g in graphs])

@@ -16,6 +16,8 @@ from gapcut.data.npz import GraphFileError
 from gapcut.data.part_writer import PART_BYTES, PartWriter
 from gapcut.typing import AnyArray
 
+NO_GRAPHS = "no graphs were given: at least one is needed"
+
 
 class GraphSet(Sequence[Graph]):
     """An immutable sequence of graphs with equally many node features and equally many edge features.
@@ -187,7 +189,7 @@ def as_graphs(X: Any, y: Any = None, *, allow_empty: bool = False) -> GraphSet:
         raise TypeError("a single tuple of arrays where a list of them is expected: pass [tuple]")
     graphs = X if isinstance(X, GraphSet) else GraphSet(_as_graph(x, i) for i, x in enumerate(X))
     if not len(graphs) and not allow_empty:
-        raise ValueError("no graphs were given: at least one is needed")
+        raise ValueError(NO_GRAPHS)
     return graphs if y is None else graphs.with_labels(list(y))
 
 

@@ -86,10 +86,46 @@ def peak_memory_mb() -> float:
 
 
 def free_bytes() -> float:
-    """Memory that other programs leave, infinite where the system does not tell."""
+    """Memory that other programs leave and limits of this process, or its container, allow; infinite where the system
+    does not tell."""
+    return max(0.0, min(_available(), _below_limit(), _in_container()))
+
+
+def _available() -> float:
+    return 1024.0 * _number("/proc/meminfo", "MemAvailable:")
+
+
+def _below_limit() -> float:
+    """Of address space (``ulimit -v``)."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+        import resource
+    except ImportError:  # Windows
+        return float("inf")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return float("inf")
+    used = 1024.0 * _number("/proc/self/status", "VmSize:")
+    return float("inf") if used == float("inf") else limit - used
+
+
+def _in_container() -> float:
+    """Of a control group, version 2, without what it holds of files and nobody uses."""
+    folder = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((folder / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        if limit == "max":
+            return float("inf")
+        files = _number(folder / "memory.stat", "inactive_file")
+        return float(limit) - float(used) + (0.0 if files == float("inf") else files)
+    except (OSError, ValueError):
+        return float("inf")
+
+
+def _number(path: str | Path, name: str) -> float:
+    """That behind a name in a file of the system, infinite if it is not there."""
+    try:
+        lines = Path(path).read_text(encoding="ascii", errors="replace").splitlines()
+        return float(next(line.split()[1] for line in lines if line.startswith(name)))
     except (OSError, StopIteration):
         return float("inf")
 

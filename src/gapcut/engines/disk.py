@@ -11,6 +11,8 @@ from typing import Any
 from gapcut.engines.shards import ClusterLost, MakeShard, Pool
 from gapcut.engines.signals import HeldSignals
 
+NO_ROOM = "has no room for the state"
+
 
 class DiskShards:
     """Shards that have ``move_to(folder)``, ``wake()`` and ``rest()`` too. The folder, by default that for temporary
@@ -59,7 +61,7 @@ class DiskPool:
                 with _awake(shard):
                     answers.append(getattr(shard, name)(*own))
             except OSError as error:
-                raise ClusterLost(f"{self._folder} has no room for the state ({error})") from None
+                raise ClusterLost(f"{self._folder} {NO_ROOM} ({error})") from None
         return answers
 
     def change(self, name: str, *arguments: Any) -> list[Any]:

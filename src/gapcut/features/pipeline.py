@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -153,12 +153,14 @@ class FeaturePipeline:
 
     def transform_all(self, graphs: Sequence[Graph]) -> list[Graph]:
         """:meth:`transform` of each."""
-        ready: list[Graph] = []
-        for block in blocks([self.with_raw_columns(graph) for graph in graphs]):
+        return list(self.transform_each(graphs))
+
+    def transform_each(self, graphs: Iterable[Graph]) -> Iterator[Graph]:
+        """The same, of which memory holds a few at a time."""
+        for block in blocks(self.with_raw_columns(graph) for graph in graphs):
             for step in self.steps.values():
                 block = step.transform(block)
-            ready += block.split()
-        return ready
+            yield from block.split()
 
     @property
     def raw_columns(self) -> Columns:

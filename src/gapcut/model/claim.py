@@ -83,7 +83,7 @@ def pose(model: FittedModel, settings: Settings, graphs: Sequence[Graph]) -> Pos
     data = labelled_part(ready, model.coder, model.pipeline, tuples, model.base)
     settings = settings.settled(data.graphs)
     problem = build_problem(data, settings)
-    same_data = _same(model.data, summary(data, problem))
+    same_data = _same(model.data, summary(problem))
     if same_data is False:
         return None
     weights = problem.compact(model.unary, model.pairwise, [c.weights for c in model.cliques])

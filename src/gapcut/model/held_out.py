@@ -8,8 +8,10 @@ from itertools import takewhile
 
 import numpy as np
 
-from gapcut.data import Graph, connected_parts
-from gapcut.inference import solve_many
+from gapcut.data import connected_parts
+from gapcut.engines.disk import NO_ROOM
+from gapcut.engines.shards import open_shards
+from gapcut.inference import Energy, solve_many
 from gapcut.inference.confidence import fit_temperature, flip_energies
 from gapcut.learners import CutOff
 from gapcut.model.chosen import Trial
@@ -23,6 +25,8 @@ _LOOSE, _PASSES, _OPEN, _BEGUN = 0.05, 12, 0.2, 0.5
 """Where a fold's training ends: this gap, or so many certificates of first-order steps. Where the first fold has more
 than the third then, its C is too large to be learned, and no other is tried above. Above the last gap a model that a
 time limit cut off says nothing of its C."""
+_AT_ONCE = 1 << 23
+"""Numbers of energies that are solved together, about."""
 FOLDS = 3
 NEARLY_ALL = 0.99
 """Held-out accuracy above which nothing more is tried: another model could gain little, and its folds take time."""
@@ -56,9 +60,7 @@ class Folds:
 
     def without(self, f: int) -> TrainingSet:
         """The graphs of the other folds."""
-        kept = np.flatnonzero(self.fold != f).tolist()
-        graphs, codes = self.data.graphs, self.data.codes
-        return replace(self.data, graphs=tuple(graphs[i] for i in kept), codes=tuple(codes[i] for i in kept))
+        return self.data.some(np.flatnonzero(self.fold != f).tolist())
 
 
 def _balanced(part: IntArray) -> IntArray:
@@ -121,7 +123,7 @@ def held_out_temperature(held: HeldOut) -> float:
     data, flips = held.folds.data, []
     for graph, fold, labels in zip(data.graphs, held.folds.fold.tolist(), held.labels, strict=True):
         flips.append(flip_energies(held.models[fold].energy_of(graph), labels))
-    weights = np.concatenate([_node_weights(graph) for graph in data.graphs])
+    weights = np.concatenate([data.node_weights(i) for i in range(len(data.graphs))])
     return fit_temperature(np.concatenate(flips), np.concatenate(data.codes), weights)
 
 
@@ -151,7 +153,7 @@ def other_folds(
     values = [fold.C for fold in first]
     tried = [list(first)]
     tried += [list(_along(folds, f, _loose(settings), values)) for f in range(1, len(folds))]
-    weight = np.array([_node_weights(graph).sum() for graph in folds.data.graphs])
+    weight = np.array([folds.data.node_weights(i).sum() for i in range(len(folds.data.graphs))])
     out = []
     for C, at_C in zip(values, zip(*tried, strict=True), strict=True):
         known = {i: labels for fold in at_C for i, labels in fold.labels.items()}
@@ -192,8 +194,8 @@ def smallest_as_good(path: Sequence[HeldOut], best: HeldOut) -> HeldOut:
 def seen_path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> list[float]:
     """Accuracy on the graphs of the set itself at each value of C, learned to a gap of 5 % or the target if larger."""
     models = _path(data, _loose(settings), values)
-    total = sum(float(_node_weights(graph).sum()) for graph in data.graphs)
     everything = range(len(data.graphs))
+    total = sum(float(data.node_weights(i).sum()) for i in everything)
     return [
         float(_all_right(data, _labels(model, data, everything, settings)).sum()) / (total or 1.0)
         for model in models
@@ -225,7 +227,7 @@ class Fold:
 def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) -> Iterator[Fold]:
     """One fold along the values of C."""
     asked = np.flatnonzero(folds.fold == f).tolist()
-    weight = np.array([_node_weights(folds.data.graphs[i]).sum() for i in asked])
+    weight = np.array([folds.data.node_weights(i).sum() for i in asked])
     scores: list[float] = []
     for C, model in zip(values, _path(folds.without(f), settings, values), strict=False):
         if f == 0 and scores and model.certificate.relative_gap > _OPEN:
@@ -241,12 +243,20 @@ def _along(folds: Folds, f: int, settings: Settings, values: Sequence[float]) ->
 def _labels(
     model: FittedModel, data: TrainingSet, asked: Sequence[int], settings: Settings
 ) -> dict[int, IntArray]:
-    """Label codes of the graphs ``asked`` for, by their numbers."""
+    """Label codes of the graphs ``asked`` for, ascending, by their numbers; memory holds the energies of a few."""
     method = "trws" if settings.inference == "auto" else settings.inference
-    found = solve_many(
-        [model.energy_of(data.graphs[i]) for i in asked], method=method, n_threads=settings.threads
-    )
-    return {i: solution.labels for i, solution in zip(asked, found, strict=True)}
+    found: dict[int, IntArray] = {}
+    some: dict[int, Energy] = {}
+    size = 0
+    for count, i in enumerate(asked, 1):
+        graph = data.graphs[i]
+        some[i] = model.energy_of(graph)
+        size += (graph.n_nodes + graph.n_edges * data.coder.n_labels) * data.coder.n_labels
+        if size >= _AT_ONCE or count == len(asked):
+            solved = solve_many(list(some.values()), method=method, n_threads=settings.threads)
+            found |= {i: solution.labels for i, solution in zip(some, solved, strict=True)}
+            some, size = {}, 0
+    return found
 
 
 def _loose(settings: Settings) -> Settings:
@@ -259,18 +269,17 @@ def _loose(settings: Settings) -> Settings:
 
 def _path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> Iterator[FittedModel]:
     problem = build_problem(data, replace(settings, C=values[0]))
-    for model in learn_path(data, problem, settings, values):
+    engine = open_shards("disk", settings.address) if settings.engine == "disk" else None
+    for model in learn_path(data, problem, settings, values, engine):
         if model.cut_off is CutOff.BY_USER:
             raise KeyboardInterrupt
+        if NO_ROOM in model.message:
+            raise OSError(model.message.removeprefix("stopped: "))
         if model.cut_off is CutOff.BY_MEMORY:  # what is cut off there says nothing of its C
             raise MemoryError(
                 "not enough memory for a fold: name C, and base=None or a base, to do without folds"
             )
         yield model
-
-
-def _node_weights(graph: Graph) -> FloatArray:
-    return np.ones(graph.n_nodes) if graph.node_weights is None else graph.node_weights
 
 
 def _all_right(data: TrainingSet, labels: Mapping[int, IntArray]) -> FloatArray:
@@ -279,4 +288,4 @@ def _all_right(data: TrainingSet, labels: Mapping[int, IntArray]) -> FloatArray:
 
 
 def _right(data: TrainingSet, i: int, labels: IntArray) -> float:
-    return float(_node_weights(data.graphs[i])[labels == data.codes[i]].sum())
+    return float(data.node_weights(i)[labels == data.codes[i]].sum())

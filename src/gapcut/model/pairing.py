@@ -27,7 +27,7 @@ def oracle_for(graphs: Sequence[Graph], learner: LearnerName) -> OracleName:
     """What ``oracle="auto"`` stands for: ``tree`` where no graph has a cycle nor cliques and the learner can do without
     a relaxation, else ``cut``.
     """
-    if any(g.cliques for g in graphs):
+    if graphs and graphs[0].cliques:  # all of a set have the same groups
         return "cut"
     planes_suffice = learner == AUTO or not LEARNERS[learner].needs_relaxation
     return "tree" if planes_suffice and all_forests(graphs) else "cut"

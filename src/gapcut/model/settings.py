@@ -41,7 +41,7 @@ class Settings(Parameters):
         """The same with what "auto" stands for on these graphs. Raises ValueError where they have cliques that learner
         or oracle do not take.
         """
-        cliques = any(g.cliques for g in graphs)
+        cliques = bool(graphs and graphs[0].cliques)  # all of a set have the same groups
         oracle = oracle_for(graphs, self.learner) if self.oracle == AUTO else self.oracle
         learner = learner_for(self.learner, oracle, cliques)
         if cliques:

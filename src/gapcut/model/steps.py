@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,15 +29,17 @@ def choose_steps(graphs: Sequence[Graph], settings: Settings) -> tuple[Settings,
         return settings, ""
     plain = replace(settings, node_lift="none")
     columns = graphs[0].node_dim
-    if not columns or columns > _MOST_COLUMNS or any(g.is_sparse for g in graphs):
+    if not columns or columns > _MOST_COLUMNS:
         return plain, ""
-    if all(np.isin(np.asarray(g.node_features), (0.0, 1.0)).all() for g in graphs):
+    seen = _Seen.of(graphs)
+    if seen.sparse:
+        return plain, ""
+    if seen.binary:
         scale = "scale" if settings.standardize is True else settings.standardize
         return replace(plain, standardize=scale), "node features of 0 and 1 stay as they are"
-    known = [g for g in graphs if g.labels is not None and g.labelled.any()]
-    if len(known) < 2:
+    if len(seen.labelled) < 2:
         return plain, "no stumps: fewer than two graphs have labels"
-    known = _some(known)
+    known = _some(graphs, seen.labelled)
     coder = (
         LabelCoder.given(settings.classes)
         if settings.classes is not None
@@ -56,12 +58,37 @@ def choose_steps(graphs: Sequence[Graph], settings: Settings) -> tuple[Settings,
     return replace(settings, node_lift="stumps" if gain > error else "none"), reason
 
 
-def _some(graphs: Sequence[Graph]) -> list[Graph]:
-    """The first of them in a fixed random order, up to about ``_MOST_NODES`` nodes, two at least."""
-    order = np.random.default_rng(0).permutation(len(graphs))
-    before = np.cumsum([graphs[i].n_nodes for i in order]) - [graphs[i].n_nodes for i in order]
-    count = max(2, int((before < _MOST_NODES).sum()))
-    return [graphs[i] for i in order[:count]]
+@dataclass(frozen=True)
+class _Seen:
+    """Of graphs, in one pass: whether any node features are sparse, whether all are 0 or 1, and number and nodes of
+    those that have a label."""
+
+    sparse: bool
+    binary: bool
+    labelled: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> _Seen:
+        sparse, binary, labelled = False, True, []
+        for number, graph in enumerate(graphs):
+            sparse = sparse or graph.is_sparse
+            binary = (
+                not sparse and binary and bool(np.isin(np.asarray(graph.node_features), (0.0, 1.0)).all())
+            )
+            if graph.labels is not None and graph.labelled.any():
+                labelled.append((number, graph.n_nodes))
+        return cls(sparse, binary, labelled)
+
+
+def _some(graphs: Sequence[Graph], labelled: Sequence[tuple[int, int]]) -> list[Graph]:
+    """The first of those that are ``labelled`` in a fixed random order, up to about ``_MOST_NODES`` nodes, two at
+    least."""
+    order = np.random.default_rng(0).permutation(len(labelled))
+    numbers, nodes = np.array(labelled)[order].T
+    count = max(2, int((np.cumsum(nodes) - nodes < _MOST_NODES).sum()))
+    wanted = numbers[:count].tolist()
+    read = {number: graphs[number] for number in sorted(wanted)}  # in order: of a folder each part once
+    return [read[number] for number in wanted]
 
 
 def _right(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> FloatArray:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
-from gapcut.data import Graph, GraphFolder, place
+from gapcut.data import NO_GRAPHS, Graph, GraphFolder, GraphSet, as_graphs
 from gapcut.engines.shards import ShardEngine
 from gapcut.features import FeaturePipeline
 from gapcut.inference import CliqueWeights
 from gapcut.learners import Learner, LearnResult, WarmStart
+from gapcut.learners.base import NO_MEMORY
 from gapcut.model.chosen import Choice
 from gapcut.model.domain import WeightShape, tied_pairs, weight_box
 from gapcut.model.fitted import DataSummary, FittedModel
 from gapcut.model.labels import UNLABELLED, LabelCoder
 from gapcut.model.losses import class_weights, cost_factors
 from gapcut.model.pairing import LEARNERS
+from gapcut.model.ready import Outline, ReadyGraphs
 from gapcut.model.settings import Settings
 from gapcut.oracles.base import Oracle
 from gapcut.oracles.brute import Labelled
@@ -36,6 +38,7 @@ from gapcut.stacking import (
 )
 from gapcut.typing import FloatArray, IntArray
 
+NO_LABEL = "no node of any graph has a label: give labels to fit"
 FEWEST_NODES = 1000
 """Labelled nodes without which ``base="auto"`` is none."""
 
@@ -48,8 +51,7 @@ class TrainingSet:
     """The labelled part of some graphs after the feature steps, and the label set.
 
     ``graphs`` are model-ready, every node labelled; ``codes`` one (V,) array per graph; ``tuples`` for each clique
-    group the (T, d) label codes that get weights; ``base``: whose held-out columns are the last node features;
-    ``folder``: where the graphs can be read again, if they are whole ones of it.
+    group the (T, d) label codes that get weights; ``base``: whose held-out columns are the last node features.
     """
 
     graphs: Sequence[Graph]
@@ -58,33 +60,18 @@ class TrainingSet:
     pipeline: FeaturePipeline
     tuples: tuple[IntArray, ...] = ()
     base: Base | None = None
-    folder: GraphFolder | None = None
 
-    def released(self) -> TrainingSet:
-        """The same without the graphs in memory, where they can be read again."""
-        return self if self.folder is None else replace(self, graphs=_Again(self.folder, self.pipeline))
+    def some(self, places: list[int]) -> TrainingSet:
+        """The graphs at these places, ascending. Of those of a folder none is read."""
+        graphs = self.graphs
+        kept = graphs.take(places) if isinstance(graphs, ReadyGraphs) else tuple(graphs[i] for i in places)
+        return replace(self, graphs=kept, codes=tuple(self.codes[i] for i in places))
 
-
-class _Again(Sequence[Graph]):
-    """Graphs of a folder after the feature steps, made whenever they are asked for."""
-
-    def __init__(self, folder: GraphFolder, pipeline: FeaturePipeline) -> None:
-        self._folder, self._pipeline = folder, pipeline
-
-    def __len__(self) -> int:
-        return len(self._folder)
-
-    def __iter__(self) -> Iterator[Graph]:
-        return (self._pipeline.transform(graph) for graph in self._folder)
-
-    @overload
-    def __getitem__(self, index: int) -> Graph: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Graph]: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self._pipeline.transform(graph) for graph in self._folder[index]]
-        return self._pipeline.transform(self._folder[index])
+    def node_weights(self, place: int) -> FloatArray:
+        """(V,) of a graph's nodes, 1 each where it has none."""
+        graphs = self.graphs
+        own = graphs.node_weights(place) if isinstance(graphs, ReadyGraphs) else graphs[place].node_weights
+        return np.ones(len(self.codes[place])) if own is None else own
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +86,15 @@ class Decided:
     temperature: float | None = None
 
 
+def graphs_of(X: Iterable[Any], y: Sequence[Any] | None) -> GraphSet | GraphFolder:
+    """What a fit is given, checked. A folder stays on disk, unless it gets other labels."""
+    if y is not None or not isinstance(X, GraphFolder):
+        return as_graphs(X, y)
+    if not len(X):
+        raise ValueError(NO_GRAPHS)
+    return X
+
+
 def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> tuple[list[TrainingSet], str]:
     """Fit the feature steps and the base on whole graphs, then cut out the labelled nodes.
 
@@ -106,22 +102,20 @@ def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> 
     alone and the reason, where fewer than ``FEWEST_NODES`` nodes have a label or the base would take more than
     ``BASE_SHARE`` of the time limit.
     """
-    if settings.classes is None:
-        coder = LabelCoder.found([g.labels for g in graphs])
-    else:
-        coder = LabelCoder.given(settings.classes)
+    outline = Outline.of(graphs)
+    given = settings.classes
+    coder = LabelCoder.found(outline.labels) if given is None else LabelCoder.given(given)
     pipeline = pipeline_of(settings)
+    ready: Sequence[Graph] | None = None
     if isinstance(graphs, GraphFolder):  # a part of it is in memory at a time
-        pipeline.fit(graphs)
-        ready = [pipeline.transform(graph) for graph in graphs]
+        first = pipeline.fit(graphs).transform(graphs[0])
     else:
-        ready = pipeline.fit_transform(graphs)
-    tuples = [coder.encode_tuples(group, g) for g, group in enumerate(ready[0].cliques)]
+        first = (ready := pipeline.fit_transform(graphs))[0]
+    tuples = tuple(coder.encode_tuples(group, g) for g, group in enumerate(first.cliques))
+    codes = outline.codes(coder)
     bases: list[Base | None] = [None] if settings.base is None or settings.base == "auto" else []
     why = ""
     if settings.base is not None:
-        assert not isinstance(graphs, GraphFolder)
-        codes, _ = _codes(graphs, coder)
         kind = "trees" if settings.base == "auto" else settings.base
         why = _why_no_base(graphs, codes, settings) if settings.base == "auto" else ""
         if not why:
@@ -129,10 +123,26 @@ def training_sets(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> 
             bases.append(
                 fit_base(kind, _first_features(settings), graphs, codes, coder.n_labels, seed, threads)
             )
-    sets = [labelled_part(ready, coder, pipeline, tuples, base) for base in bases]
-    if isinstance(graphs, GraphFolder) and all(map(operator.is_, sets[0].graphs, ready)):
-        sets = [replace(sets[0], folder=graphs if len(sets[0].graphs) == len(ready) else None)]
-    return sets, why
+    if isinstance(graphs, GraphFolder):
+        whole = ReadyGraphs(graphs, pipeline, outline, codes)
+        return [_of_folder(whole, coder, pipeline, tuples, base) for base in bases], why
+    assert ready is not None
+    return [labelled_part(ready, coder, pipeline, tuples, base, codes) for base in bases], why
+
+
+def _of_folder(
+    whole: ReadyGraphs,
+    coder: LabelCoder,
+    pipeline: FeaturePipeline,
+    tuples: tuple[IntArray, ...],
+    base: Base | None,
+) -> TrainingSet:
+    """What :func:`labelled_part` makes of graphs in memory."""
+    if not len(whole):
+        raise ValueError(NO_LABEL)
+    graphs = whole if base is None else whole.beside(base)
+    codes = tuple(whole.codes_of(place) for place in range(len(whole)))
+    return TrainingSet(graphs, codes, coder, pipeline, tuples, base)
 
 
 def _why_no_base(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> str:
@@ -170,7 +180,7 @@ def with_context(
     ``graphs``: those that the set was made of."""
     assert data.base is not None
     assert settings.base is not None
-    codes, _ = _codes(graphs, data.coder)
+    codes = Outline.of(graphs).codes(data.coder)
     known, kind = data.base, "trees" if settings.base == "auto" else settings.base
 
     def seconds() -> float:
@@ -182,9 +192,10 @@ def with_context(
     if why:
         return None, f"no context: {why}"
     base = add_context(known, kind, graphs, codes, settings.draw_seed(), settings.threads)
-    return labelled_part(
-        data.pipeline.transform_all(graphs), data.coder, data.pipeline, data.tuples, base
-    ), ""
+    if isinstance(data.graphs, ReadyGraphs):
+        return replace(data, graphs=data.graphs.beside(base), base=base), ""
+    ready = data.pipeline.transform_all(graphs)
+    return labelled_part(ready, data.coder, data.pipeline, data.tuples, base), ""
 
 
 def training_set(graphs: Sequence[Graph] | GraphFolder, settings: Settings) -> TrainingSet:
@@ -212,25 +223,22 @@ def pipeline_of(settings: Settings) -> FeaturePipeline:
     )
 
 
-def _codes(graphs: Sequence[Graph], coder: LabelCoder) -> tuple[IntArray, IntArray]:
-    """(V,) code of every node of all graphs, and where each graph begins."""
-    offset = np.cumsum([0, *(graph.n_nodes for graph in graphs)], dtype=np.int64)
-    return coder.encode_all([g.labels for g in graphs], offset, lambda i: place(i, graphs[i].name)), offset
-
-
 def labelled_part(
     ready: Sequence[Graph],
     coder: LabelCoder,
     pipeline: FeaturePipeline,
     tuples: Iterable[IntArray] = (),
     base: Base | None = None,
+    whole: IntArray | None = None,
 ) -> TrainingSet:
     """The labelled nodes of graphs after the feature steps, with the held-out columns of ``base``. Graphs without any
-    are left out. Raises ValueError where there are not as many nodes as held-out rows.
+    are left out. ``whole``: codes of all nodes, if they are known. Raises ValueError where there are not as many nodes
+    as held-out rows.
     """
     if base is not None:
         ready = base.join(ready, base.held_out)
-    whole, offset = _codes(ready, coder)
+    outline = Outline.of(ready)
+    whole, offset = outline.codes(coder) if whole is None else whole, outline.offset
     known = np.append(0, np.cumsum(whole != UNLABELLED))[offset].tolist()
     parts, codes = [], []
     for graph, (start, end), before, after in zip(
@@ -244,7 +252,7 @@ def labelled_part(
             parts.append(graph)
             codes.append(code)
     if not parts:
-        raise ValueError("no node of any graph has a label: give labels to fit")
+        raise ValueError(NO_LABEL)
     return TrainingSet(tuple(parts), tuple(codes), coder, pipeline, tuple(tuples), base)
 
 
@@ -263,13 +271,14 @@ def build_problem(data: TrainingSet, settings: Settings) -> LearningProblem:
         upper=upper,
         tuples=data.tuples,
         tied=tied_pairs(settings.pairwise, data.coder.n_labels),
+        room=data.graphs.room if isinstance(data.graphs, ReadyGraphs) else None,
     )
 
 
 def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bound of every weight, ``[unary | pairwise | cliques]`` flat."""
-    n_labels = data.coder.n_labels
-    shape = WeightShape(n_labels, data.graphs[0].node_dim, data.graphs[0].edge_dim)
+    n_labels, first = data.coder.n_labels, data.graphs[0]
+    shape = WeightShape(n_labels, first.node_dim, first.edge_dim)
     lower, upper = weight_box(
         shape,
         settings.nonnegative,
@@ -278,7 +287,7 @@ def box(data: TrainingSet, settings: Settings) -> tuple[FloatArray, FloatArray]:
         free_pairwise=KINDS[settings.oracle].any_sign,
         oracle=settings.oracle,
     )
-    groups = zip(data.tuples, data.graphs[0].cliques, strict=True)
+    groups = zip(data.tuples, first.cliques, strict=True)
     more = sum(len(tuples) * group.dim for tuples, group in groups)
     return np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))
 
@@ -338,12 +347,24 @@ def learn_path(
     settings: Settings,
     C_values: Sequence[float],
     engine: ShardEngine | None = None,
+    *,
+    whole: bool = True,
 ) -> Iterator[FittedModel]:
-    """One model per value of C; learners with iterates carry them along."""
+    """One model per value of C; learners with iterates carry them along. Unless it must be ``whole``, a path that has
+    begun ends with a warning before the first C for which there is no memory."""
     results = make_learner(settings, engine=engine).path(
         problem, lambda at_C: make_oracle(data, at_C, settings), C_values, settings.limits, settings.callback
     )
-    return (fitted(data, problem, result) for result in results)
+    count = 0
+    try:
+        for result in results:
+            yield fitted(data, problem, result)
+            count += 1
+    except MemoryError as error:
+        if whole or not count:
+            raise
+        why = f"{NO_MEMORY} ({error or 'std::bad_alloc'})"
+        warnings.warn(f"{why}: the path ends with C = {C_values[count - 1]:g}", stacklevel=3)
 
 
 def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> FittedModel:
@@ -358,7 +379,7 @@ def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> 
         cliques=tuple(CliqueWeights(tuples, weights) for tuples, weights in cliques),
         certificate=result.certificate,
         history=result.history,
-        data=summary(data, problem),
+        data=summary(problem),
         message=result.message if data.base is None else f"{result.message}, given the base",
         impossible=result.impossible,
         eta=result.eta,
@@ -368,7 +389,8 @@ def fitted(data: TrainingSet, problem: LearningProblem, result: LearnResult) -> 
     )
 
 
-def summary(data: TrainingSet, problem: LearningProblem) -> DataSummary:
+def summary(problem: LearningProblem) -> DataSummary:
     """Counts and fingerprint."""
-    counts = (len(data.graphs), sum(g.n_nodes for g in data.graphs), sum(g.n_edges for g in data.graphs))
-    return DataSummary(*counts, problem.fingerprint, sum(g.n_cliques for g in data.graphs))
+    core = problem.core
+    counts = (core.n_graphs, int(core.node_offset[-1]), int(core.edge_offset[-1]))
+    return DataSummary(*counts, problem.fingerprint, sum(group.n_cliques for group in core.cliques))

@@ -12,7 +12,7 @@ import numpy as np
 
 from gapcut import _core
 from gapcut.data import Graph
-from gapcut.problem.packing import pack
+from gapcut.problem.packing import Room, pack
 from gapcut.problem.ties import Ties, coordinate_numbers
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
@@ -173,6 +173,7 @@ def learning_problem(
     upper: FloatArray | None = None,
     tuples: Sequence[IntArray] = (),
     tied: Int32Array | None = None,
+    room: Room | None = None,
 ) -> LearningProblem:
     """Pack model-ready graphs whose every node is labelled.
 
@@ -182,7 +183,7 @@ def learning_problem(
     label codes that get weights. ``lower``, ``upper``: (full_dim,) box over
     ``[unary (K, Dn) | pairwise (K, K, De) | (T, D) of each clique group]``; default: unary free, all others
     non-negative. ``tied`` (K K,): label pairs with one number, that of the first of them,
-    share their weights, whose bounds must be the same.
+    share their weights, whose bounds must be the same. ``room``: see :func:`gapcut.problem.packing.pack`.
     """
     core = pack(
         graphs,
@@ -192,6 +193,7 @@ def learning_problem(
         class_weight=class_weight,
         costs=costs,
         tuples=tuples,
+        room=room,
     )
     unary = core.n_labels * core.node_dim
     if lower is None:

@@ -1,17 +1,32 @@
-"""Graphs into the arrays of the core."""
+"""Graphs into the arrays of the core, in one pass, so that they need not be in memory together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from gapcut import _core
-from gapcut.data import Graph
+from gapcut.data import CliqueSet, Graph
 from gapcut.late import is_sparse
 from gapcut.late import sparse as sp
-from gapcut.typing import FloatArray, IntArray
+from gapcut.typing import FloatArray, Int32Array, IntArray
+
+
+@dataclass(frozen=True)
+class Room:
+    """What to set aside for graphs before they are there: their ``edges`` at most, and whether any node features are
+    ``sparse``."""
+
+    edges: int
+    sparse: bool
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> Room:
+        """Of graphs in memory."""
+        return cls(sum(g.n_edges for g in graphs), any(is_sparse(g.node_features) for g in graphs))
 
 
 def pack(
@@ -23,39 +38,90 @@ def pack(
     class_weight: FloatArray | None = None,
     costs: FloatArray | None = None,
     tuples: Sequence[IntArray] = (),
+    room: Room | None = None,
 ) -> _core.Problem:
     """Stack graphs and their labels; ``tuples``: for each clique group the (T, d) codes that get weights.
 
     The loss weight of a node is ``rho weight_u / (2 sum of weights)`` (Eq. 14); ``costs``: (K, K) its factors for
-    each indicator, by true label.
+    each indicator, by true label. With ``room``, graphs that are made as they are asked for are made once.
     """
-    node_offset = np.cumsum([0] + [g.n_nodes for g in graphs], dtype=np.int64)
-    edge_offset = np.cumsum([0] + [g.n_edges for g in graphs], dtype=np.int64)
-    edges = np.concatenate([g.edges + start for g, start in zip(graphs, node_offset[:-1], strict=True)])
+    room = Room.of(graphs) if room is None else room
     stacked = np.concatenate([np.asarray(y) for y in labels])
-    loss = [
-        loss_weights(g.node_weights, y, loss_scale, class_weight) for g, y in zip(graphs, labels, strict=True)
-    ]
+    pile: _Pile | None = None
+    for graph, y in zip(graphs, labels, strict=True):
+        pile = _Pile(graph, room, len(stacked)) if pile is None else pile
+        pile.add(graph, loss_weights(graph.node_weights, y, loss_scale, class_weight))
+    assert pile is not None
+    ends, loss = pile.ends(), np.concatenate(pile.loss)
     return _core.Problem.make(
         n_labels,
-        row_matrix([g.node_features for g in graphs]),
-        _core.RowMatrix.from_dense(np.ascontiguousarray(np.concatenate([g.edge_features for g in graphs]))),
-        node_offset,
-        edge_offset,
-        np.ascontiguousarray(edges[:, 0], dtype=np.int32),
-        np.ascontiguousarray(edges[:, 1], dtype=np.int32),
+        pile.nodes.matrix(),
+        pile.edges.matrix(),
+        np.array(pile.node_offset, dtype=np.int64),
+        np.array(pile.edge_offset, dtype=np.int64),
+        *ends,
         np.ascontiguousarray(stacked, dtype=np.int32),
-        np.concatenate(loss),
+        loss,
         np.zeros(0) if costs is None else np.ascontiguousarray(costs, dtype=np.float64).ravel(),
-        [clique_group(graphs, g, codes, node_offset) for g, codes in enumerate(tuples)],
+        [
+            clique_group(sets, codes, pile.node_offset)
+            for sets, codes in zip(pile.cliques, tuples, strict=False)
+        ],
     )
 
 
+class _Pile:
+    """Graphs below each other."""
+
+    def __init__(self, first: Graph, room: Room, n_nodes: int) -> None:
+        self.nodes = _Rows(n_nodes, first.node_features.shape[1], room.sparse)
+        self.edges = _Rows(room.edges, first.edge_features.shape[1], False)
+        self.node_offset, self.edge_offset = [0], [0]
+        self.loss: list[FloatArray] = []
+        self.cliques: list[list[CliqueSet]] = [[] for _ in first.cliques]
+        self._ends: list[Int32Array] = []
+
+    def add(self, graph: Graph, loss: FloatArray) -> None:
+        """Another graph, and what wrong labels of its nodes cost."""
+        self._ends.append((graph.edges.T + self.node_offset[-1]).astype(np.int32))
+        self.nodes.add(graph.node_features)
+        self.edges.add(graph.edge_features)
+        self.node_offset.append(self.node_offset[-1] + graph.n_nodes)
+        self.edge_offset.append(self.edge_offset[-1] + graph.n_edges)
+        self.loss.append(loss)
+        for sets, own in zip(self.cliques, graph.cliques, strict=True):
+            sets.append(own)
+
+    def ends(self) -> tuple[Int32Array, Int32Array]:
+        """(M,) tail and head of every edge."""
+        tail, head = (np.concatenate([own[end] for own in self._ends]) for end in (0, 1))
+        self._ends.clear()
+        return tail, head
+
+
+class _Rows:
+    """Feature rows of one kind. Dense ones are in memory once."""
+
+    def __init__(self, rows: int, cols: int, sparse: bool) -> None:
+        self._tables: list[FloatArray | sp.csr_array] | None = [] if sparse else None
+        self._dense = _core.RowCollector(0 if sparse else rows, cols)
+
+    def add(self, table: FloatArray | sp.csr_array) -> None:
+        """Those of another graph."""
+        if self._tables is None:
+            self._dense.add(np.ascontiguousarray(table, dtype=np.float64))
+        else:
+            self._tables.append(table)
+
+    def matrix(self) -> _core.RowMatrix:
+        """All of them, once."""
+        return self._dense.finish() if self._tables is None else row_matrix(self._tables)
+
+
 def clique_group(
-    graphs: Sequence[Graph], group: int, tuples: IntArray, node_offset: IntArray
+    sets: Sequence[CliqueSet], tuples: IntArray, node_offset: Sequence[int]
 ) -> _core.CliqueGroup:
     """One clique group of some graphs, stacked."""
-    sets = [g.cliques[group] for g in graphs]
     members = np.concatenate([s.nodes + start for s, start in zip(sets, node_offset[:-1], strict=True)])
     return _core.CliqueGroup.make(
         row_matrix([s.features for s in sets]),

@@ -39,6 +39,7 @@ _TIMED = 3000
 """Labelled nodes of the graphs on which the time of trees is measured, about."""
 _TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
+_AT_ONCE = 1 << 15
 _LATER, _LEAST_LATER = 0.5, 40
 """Part of the trees that rounds after the first have, and how many at least: they start from what is nearly right."""
 _ROUNDS: dict[str, int] = {"own": 1, "edges": 1, "context": 3}
@@ -168,10 +169,11 @@ def fit_base(
     n_threads: int = 1,
 ) -> Base:
     """Fit on the nodes of all graphs that have a code: ``codes`` (V,), negative elsewhere. Folds are made of whole
-    graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them."""
+    graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them. Memory
+    holds a row of each node, and of graphs that are read as they are asked for a few at a time."""
     start = time.monotonic()
-    rows, columns = _varying(node_rows(graphs, features != "own"))
-    own, said = _grown(base, rows, graphs, codes, n_classes, seed, n_threads)
+    rows, columns = _varying(node_rows(graphs, features != "own", len(codes)))
+    own, said = _grown(base, rows, _Nodes.of(graphs, codes, seed), codes, n_classes, seed, n_threads)
     first: BaseFeatures = "own" if features == "own" else "edges"
     found = Base(first, columns, None, (own,), n_classes, _log(said), said, time.monotonic() - start)
     return add_context(found, base, graphs, codes, seed, n_threads) if features == "context" else found
@@ -189,21 +191,38 @@ def add_context(
     assert found.features == "edges"
     assert found.said is not None
     start = time.monotonic() - found.seconds
-    rows = node_rows(graphs, True)[:, found.columns]
-    context = Context.of(graphs)
+    rows = _chosen(node_rows(graphs, True, len(codes)), found.columns)
+    context, nodes = Context.of(graphs), _Nodes.of(graphs, codes, seed)
     rounds, said = list(found.rounds), found.said
     for _ in range(len(rounds), _ROUNDS["context"]):
         table = _with_context(rows, said, graphs, context)
-        later, said = _grown(base, table, graphs, codes, found.n_classes, seed, n_threads, later=True)
+        later, said = _grown(base, table, nodes, codes, found.n_classes, seed, n_threads, later=True)
+        del table
         rounds.append(later)
     taken = time.monotonic() - start
     return Base("context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said, taken)
 
 
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Of all graphs: (V,) the fold that a node is in, and its weight, if any has one."""
+
+    fold: IntArray
+    weights: FloatArray | None
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph], codes: IntArray, seed: int) -> _Nodes:
+        known = [(g.n_nodes, g.node_weights) for g in graphs]
+        weights = None
+        if any(own is not None for _, own in known):
+            weights = np.concatenate([np.ones(size) if own is None else own for size, own in known])
+        return cls(node_folds(graphs, codes >= 0, seed, sizes=[size for size, _ in known]), weights)
+
+
 def _grown(
     base: BaseKind,
     table: Float32Array,
-    graphs: Sequence[Graph],
+    nodes: _Nodes,
     codes: IntArray,
     n_classes: int,
     seed: int,
@@ -213,18 +232,13 @@ def _grown(
 ) -> tuple[Classifier, Float32Array]:
     """A round, the first or a later one: the classifier of all rows that have a code, and the held-out probabilities
     of all."""
-    weights = None
-    if any(g.node_weights is not None for g in graphs):
-        ones = (np.ones(g.n_nodes) if g.node_weights is None else g.node_weights for g in graphs)
-        weights = np.concatenate(list(ones))
 
     def learn(used: AnyArray) -> Classifier:
         known = used & (codes >= 0)
         estimator = _trees(int(known.sum()), seed, n_threads, later) if isinstance(base, str) else base
-        return _fit(estimator, table, codes, weights, known, n_classes)
+        return _fit(estimator, table, codes, nodes.weights, known, n_classes)
 
-    fold = node_folds(graphs, codes >= 0, seed)
-    said = out_of_fold(fold, n_classes, _predictor(learn, table, n_threads))
+    said = out_of_fold(nodes.fold, n_classes, _predictor(learn, table, n_threads))
     return learn(np.ones(len(codes), dtype=np.bool_)), said
 
 
@@ -267,7 +281,12 @@ def _varying(rows: Float32Array) -> tuple[Float32Array, IntArray]:
     columns = np.flatnonzero(spread).astype(np.int64)
     if not len(columns):  # classifiers want one
         return np.zeros((len(rows), 1), dtype=np.float32), np.zeros(1, dtype=np.int64)
-    return rows[:, columns], columns
+    return _chosen(rows, columns), columns
+
+
+def _chosen(rows: Float32Array, columns: IntArray) -> Float32Array:
+    """These columns, without a copy if they are all."""
+    return rows if len(columns) == rows.shape[1] else rows[:, columns]
 
 
 def _predictor(
@@ -298,9 +317,11 @@ def _fit(
     estimator: Any = clone(base)
     takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
     more = {"sample_weight": weights[used]} if weights is not None and takes_weights else {}
-    rows = table[used]
-    if "min_samples_leaf" in estimator.get_params():  # trees read columns
-        rows = np.asfortranarray(rows)
+    by_column = "min_samples_leaf" in estimator.get_params()  # as trees read them
+    places = np.flatnonzero(used)
+    rows = np.empty((len(places), table.shape[1]), dtype=table.dtype, order="F" if by_column else "C")
+    for start in range(0, len(places), _AT_ONCE):  # one copy of them, never two
+        rows[start : start + _AT_ONCE] = table[places[start : start + _AT_ONCE]]
     return kept(estimator.fit(rows, codes[used], **more), n_classes)
 
 

@@ -13,13 +13,19 @@ from gapcut.typing import BoolArray, IntArray
 FOLDS = 5
 
 
-def node_folds(graphs: Sequence[Graph], labelled: BoolArray, seed: int, folds: int = FOLDS) -> IntArray:
-    """(V,) fold of each node of all graphs, from 0 on.
+def node_folds(
+    graphs: Sequence[Graph],
+    labelled: BoolArray,
+    seed: int,
+    folds: int = FOLDS,
+    sizes: Sequence[int] | None = None,
+) -> IntArray:
+    """(V,) fold of each node of all graphs, from 0 on. ``sizes``: nodes of each, where they are known.
 
     Whole graphs, shuffled, where two or more have labelled nodes (mask (V,) over all of them). Otherwise the graph is
     cut in stretches of a breadth-first order with as many labelled nodes each, so that neighbours mostly share a fold.
     """
-    sizes = [g.n_nodes for g in graphs]
+    sizes = [g.n_nodes for g in graphs] if sizes is None else sizes
     owner = np.repeat(np.arange(len(graphs)), sizes)
     known = np.unique(owner[labelled])
     if len(known) >= 2:

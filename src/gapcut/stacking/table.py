@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias
 
@@ -24,13 +24,26 @@ _MOST_WEIGHTS = 15
 """Edge columns that context is weighted by, at most."""
 
 
-def node_rows(graphs: Sequence[Graph], edges: bool) -> Float32Array:
+def node_rows(graphs: Sequence[Graph], edges: bool, count: int | None = None) -> Float32Array:
     """(V, D) a node's own features; with ``edges`` also, for its outgoing and then for its incoming edges, sums, means,
     maxima and minima of every edge feature and their number; sums over cliques at every place.
 
-    Maximum and minimum over no edges are 0. Raises ValueError where sparse features would become too large.
+    Maximum and minimum over no edges are 0. ``count``: V, where it is known. Raises ValueError where sparse features
+    would become too large.
     """
-    return np.concatenate([_rows(block, edges) for block in blocks(graphs)])
+    count = sum(g.n_nodes for g in graphs) if count is None else count
+    return stacked_rows((_rows(block, edges) for block in blocks(graphs)), count)
+
+
+def stacked_rows(pieces: Iterable[Float32Array], count: int) -> Float32Array:
+    """Tables below each other, ``count`` rows together, of which memory holds one beside the result."""
+    whole, start = np.empty((count, 0), dtype=np.float32), 0
+    for piece in pieces:
+        if not start:
+            whole = np.empty((count, piece.shape[1]), dtype=np.float32)
+        whole[start : start + len(piece)] = piece
+        start += len(piece)
+    return whole
 
 
 def row_width(raw: Columns, edges: bool) -> int:
@@ -93,7 +106,7 @@ class Context:
         width = graphs[0].edge_dim
         ranges = ColumnRanges.of((g.edge_features for g in graphs), width)
         scale = np.where(ranges.zero, 1.0, ranges.peak)
-        spread = np.concatenate([g.edge_features / scale for g in graphs]).std(axis=0)
+        spread = _deviations(graphs, scale)
         most = np.sort(np.argsort(-spread, kind="stable")[:_MOST_WEIGHTS])
         kept = [
             (i, part)
@@ -105,11 +118,13 @@ class Context:
 
     def rows(self, graphs: Sequence[Graph], distributions: AnyArray) -> Float32Array:
         """(V, D) for the class distributions (V, K) of all nodes."""
-        parts, start = [], 0
+        return stacked_rows(self._each(graphs, distributions), len(distributions))
+
+    def _each(self, graphs: Iterable[Graph], distributions: AnyArray) -> Iterator[Float32Array]:
+        start = 0
         for block in blocks(graphs):
-            parts.append(self._of_block(block, distributions[start : start + block.n_nodes]))
+            yield self._of_block(block, distributions[start : start + block.n_nodes])
             start += block.n_nodes
-        return np.concatenate(parts)
 
     def _of_block(self, block: Block, distributions: AnyArray) -> Float32Array:
         weights = lifted(block.edge_features[:, self.source] / self.scale, self.part)
@@ -125,3 +140,15 @@ class Context:
                 sums[owners] = np.add.reduceat(products[order], starts, axis=0)
             ends.append(sums)
         return _as_float32(np.hstack(ends))
+
+
+def _deviations(graphs: Sequence[Graph], scale: FloatArray) -> FloatArray:
+    """(D,) standard deviation of every edge column over ``scale``, in two passes; sums are made graph by graph."""
+    count, mean, squares = 0, np.zeros(len(scale)), np.zeros(len(scale))
+    for graph in graphs:
+        count += graph.n_edges
+        mean += (graph.edge_features / scale).sum(axis=0)
+    mean /= max(1, count)
+    for graph in graphs:
+        squares += ((graph.edge_features / scale - mean) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt(squares / max(1, count)))
