@@ -8,7 +8,6 @@ import pytest
 
 from any_graphs import assert_same
 from gapcut import Machine
-from gapcut.cli import training
 from gapcut.data import Graph, GraphFolder, GraphSet
 from sample_graphs import same_model, sample_graphs
 
@@ -79,26 +78,6 @@ def test_refusals(tmp_path, graphs, run, monkeypatch, arguments, said):
     assert err.count("\n") == 1
     assert not (tmp_path / "new").exists()
     assert len(GraphFolder(tmp_path / "parts")) == 6
-
-
-def test_training_says_what_holding_a_folder_takes(tmp_path, graphs, run, monkeypatch):
-    graphs.save_parts(tmp_path / "parts", 1500)
-    folder = GraphFolder(tmp_path / "parts")
-    exact = sum(
-        g.node_features.nbytes + g.edge_features.nbytes + g.edges.nbytes + 8 * g.n_nodes for g in graphs
-    )
-    assert folder.array_bytes == exact
-    base = ["train", tmp_path / "parts", "--C", 1, "--out", tmp_path / "m", "--force", "--oracle", "cut"]
-    assert "are read" not in run(*base, "--base", "none")[2]
-    monkeypatch.setattr(training, "TELL_FROM", 1)
-    code, _, err = run(*base, "--base", "none")
-    assert code == 0
-    assert f"all 6 graphs are read, about {exact / 2**20:,.0f} MB" in err
-    assert "MB are free. Named --C" in err
-    monkeypatch.setattr(training, "free_bytes", lambda: float("inf"))  # of a system that does not tell
-    assert "several times that. Named --C" in run(*base, "--base", "none")[2]
-    there = ["--base", "none", "--node-lift", "none", "--engine", "disk", "--address", tmp_path]
-    assert "are read" not in run(*base, *there)[2]
 
 
 def test_commands_take_folders(tmp_path, graphs, run):

@@ -259,3 +259,31 @@ def test_scans_at_work_at_once_share_the_free_memory(scans, tmp_path, run, monke
 def test_scans_on_a_cluster(scans, tmp_path, run, cluster):
     options = ("--engine", "ray", "--address", cluster.address)
     same_labels(scans, run, tmp_path / "one", tmp_path / "two", *options)
+
+
+def test_processes_share_the_free_memory(place, tmp_path, run, monkeypatch):
+    from gapcut.cli import file_queue
+
+    _, _, err = predict(run, place, tmp_path / "a", "--engine", "processes", "--jobs", 2)
+    assert "processes:" not in err
+    monkeypatch.setattr(file_queue, "free_bytes", lambda: 500.0 * 2**20)  # half is enough for one
+    code, found, err = predict(run, place, tmp_path / "b", "--engine", "processes", "--jobs", 2)
+    assert code == 1
+    assert len(found["files"]) == COUNT - 1
+    assert err.startswith(
+        "gapcut: 1 of 2 processes: the largest file takes about 120 MB, the 2 largest together 24"
+    )
+    assert "half of the free memory is 250 MB" in err
+    assert_same_arrays(tmp_path / "a", tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("needs", "free", "fitting"), [([1, 1, 1], 6, 3), ([4, 1, 1], 10, 2), ([9, 1], 10, 1)]
+)
+def test_as_many_processes_as_the_largest_files_leave_room_for(needs, free, fitting, monkeypatch, capsys):
+    from gapcut.cli import file_queue
+
+    monkeypatch.setattr(file_queue, "free_bytes", lambda: float(free))
+    assert file_queue.processes_for("processes", 3, needs) == min(3, fitting if fitting < len(needs) else 3)
+    assert ("processes:" in capsys.readouterr().err) == (fitting < len(needs))
+    assert file_queue.processes_for("threads", 3, needs) == 3

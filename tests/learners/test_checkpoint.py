@@ -382,3 +382,35 @@ def test_a_path_does_not_go_on_from_iterates_that_want_of_memory_left(problem, m
     first, second = path([1.0, 10.0])
     assert "not enough memory" in first.message
     assert np.array_equal(second.weights, alone.weights)
+
+
+def test_want_of_memory_keeps_the_models_of_a_path_before(monkeypatch):
+    """Twice: in a run, which ends, and when the next one begins, where there is no result to keep."""
+    begin, made = Steps.__init__, []
+
+    def second(self, *arguments, **more):
+        made.append(1)
+        if len(made) > 1:
+            raise MemoryError("no room for 8 GiB")
+        begin(self, *arguments, **more)
+
+    prove, proven = Steps.certify, []
+
+    def certify(self, session, planes):
+        prove(self, session, planes)
+        proven.append(session.problem.C)
+        if session.problem.C == 1.0:
+            raise MemoryError
+
+    monkeypatch.setattr(Steps, "__init__", second)
+    monkeypatch.setattr(Steps, "certify", certify)
+    graphs = datasets.make_planted(6, 40, seed=1)
+    with pytest.warns(
+        UserWarning, match=r"not enough memory \(no room for 8 GiB\): the path ends with C = 1"
+    ):
+        models = StructuredSVM(gap=1e-9, max_passes=3).fit_path(graphs, [0.1, 1.0, 10.0])
+    assert [m.C for m in models] == [0.1, 1.0]
+    assert "not enough memory" in models[1].model_.message
+    assert proven[-1] == 1.0
+    with pytest.raises(MemoryError):  # nothing is there yet
+        StructuredSVM(gap=1e-3).fit_path(graphs, [0.1, 1.0])

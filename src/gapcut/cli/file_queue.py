@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
 from gapcut.cli.exits import DONE, SOME_FAILED, Interrupted
 from gapcut.cli.progress import working
-from gapcut.engines import Engine, EngineName, open_engine, thread_count
+from gapcut.engines import SHARE, Engine, EngineName, free_bytes, open_engine, thread_count
 from gapcut.files import Entry, Ledger, are_there, digest, digests
 from gapcut.version import __version__
 
@@ -77,6 +78,25 @@ class FileResults:
 def engine_for(name: EngineName, jobs: int, address: str | None) -> Engine:
     """What ``--engine``, ``--jobs`` and ``--address`` name. With Ray a file takes one CPU, or ``--jobs`` of them."""
     return open_engine(name, max(1, jobs) if name == "ray" else thread_count(jobs), address)
+
+
+def processes_for(engine: EngineName, jobs: int, needs: Sequence[float]) -> int:
+    """``--jobs``, or as many processes as the free memory is enough for, whatever files are at work together: then a
+    line says so. ``needs``: bytes that each file takes, about."""
+    if engine != "processes":
+        return jobs
+    asked, most = min(thread_count(jobs), len(needs)), SHARE * free_bytes()
+    largest = np.cumsum(sorted(needs, reverse=True)[:asked])
+    fitting = max(1, int((largest <= most).sum()))
+    if fitting < asked or largest[0] > most:
+        one, together, half = (f"{size / 2**20:,.0f} MB" for size in (largest[0], largest[-1], most))
+        print(
+            f"gapcut: {fitting} of {asked} processes: the largest file takes about {one}, the {asked} largest together "
+            f"{together}, and half of the free memory is {half}",
+            file=sys.stderr,
+            flush=True,
+        )
+    return fitting if fitting < asked else jobs
 
 
 def settings_digest(files: Iterable[Path | None], **options: Any) -> str:

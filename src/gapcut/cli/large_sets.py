@@ -13,14 +13,11 @@ from pathlib import Path
 
 from gapcut.cli.options import SearchOptions, read_graphs
 from gapcut.data import GraphFolder, GraphSet, is_parts, sample_of, save_in_parts
-from gapcut.engines import free_bytes
+from gapcut.engines import SHARE, free_bytes
 from gapcut.features import FeaturePipeline
 
 TELL_FROM = 64 << 20
 """Bytes of a folder of parts from which on its memory is thought about, and worth a line."""
-
-_SHARE = 0.5
-"""Of the free memory that a command may plan with: what it needs is known roughly."""
 
 _FLOAT, _PAIR = 8, 12
 """Bytes of a feature, and of the state for each edge and pair of labels."""
@@ -143,7 +140,7 @@ def training_graphs(
         graphs = read_graphs(data, select, unpack_limit)
         yield sample_of(graphs, sample), here, max(0, len(graphs) - (sample or len(graphs)))
         return
-    needs, free = Needs.of(folder, options).some(len(folder)), _SHARE * free_bytes()
+    needs, free = Needs.of(folder, options).some(len(folder)), SHARE * free_bytes()
     wanted = needs.some(min(sample or needs.graphs, needs.graphs))
     if wanted.whole <= free and options.engine != "disk":
         _say(data, needs, wanted, "are read at once", wanted.whole, 0.0)

@@ -19,6 +19,7 @@ from gapcut.cli.file_queue import (
     FileWork,
     do_files,
     engine_for,
+    processes_for,
     settings_digest,
 )
 from gapcut.cli.options import (
@@ -43,13 +44,16 @@ from gapcut.cli.show import (
     scores_document,
     scores_table,
 )
-from gapcut.data import Graph, GraphSet, graph_files, load_graph_file
+from gapcut.data import Graph, GraphSet, graph_files, load_graph_file, unpacked_bytes
 from gapcut.engines import Engine
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
 from gapcut.machine import Machine
 from gapcut.metrics import Calibration, Scores, score_graphs
 from gapcut.typing import AnyArray
+
+_PROCESS = 120 << 20
+"""Bytes of a process that has done nothing yet."""
 
 Inference = Annotated[MethodName | None, option("inference", more=" Default: the model's.")]
 
@@ -81,8 +85,10 @@ def predict(
     if out.suffix == "" or out.is_dir():
         if select is not None:
             raise ValueError("--select is for one OUT: name a file with --out")
-        with closing(engine_for(engine, jobs, address)) as workers:
-            results = _predict_files(model, data, out, unpack_limit, inference, workers, force)
+        files = _FileJobs.of(model, data, out, force)
+        processes = processes_for(engine, jobs, files.needs(unpack_limit) if engine == "processes" else [])
+        with closing(engine_for(engine, processes, address)) as workers:
+            results = files.done(workers, unpack_limit, inference)
         report = {
             "out": str(out),
             "files": results.documents,
@@ -154,27 +160,42 @@ def _load(path: Path, jobs: int, inference: MethodName | None) -> Machine:
     return svm
 
 
-def _predict_files(
-    model: Path,
-    data: tuple[Path, ...],
-    out: Path,
-    unpack_limit: int | None,
-    inference: MethodName | None,
-    engine: Engine,
-    force: bool,
-) -> FileResults:
-    """Labels of each file in a file of its own."""
-    sources = [file for path in data for file in graph_files(path)]
-    if not sources:
-        raise no_graphs(data[0])
-    jobs = [FileJob(source, out / f"{source.stem}.npz") for source in sources]
-    if len({job.target for job in jobs}) < len(jobs):
-        raise ValueError(f"{out}: two files would be written to one name: label them into two folders")
-    check_outputs({job.target: LABELS for job in jobs}, [model, *data], force, folder=out)
-    svm = _load(model, engine.threads, inference)
-    out.mkdir(parents=True, exist_ok=True)
-    settings = settings_digest([model], command="predict", inference=inference)
-    return do_files(engine, _LabelGraphs(svm, unpack_limit), jobs, settings)
+@dataclass(frozen=True)
+class _FileJobs:
+    """Many files to label, each into a file of its own."""
+
+    model: Path
+    jobs: list[FileJob]
+
+    @classmethod
+    def of(cls, model: Path, data: tuple[Path, ...], out: Path, force: bool) -> _FileJobs:
+        """Checked before anything is begun."""
+        sources = [file for path in data for file in graph_files(path)]
+        if not sources:
+            raise no_graphs(data[0])
+        jobs = [FileJob(source, out / f"{source.stem}.npz") for source in sources]
+        if len({job.target for job in jobs}) < len(jobs):
+            raise ValueError(f"{out}: two files would be written to one name: label them into two folders")
+        check_outputs({job.target: LABELS for job in jobs}, [model, *data], force, folder=out)
+        return cls(model, jobs)
+
+    def needs(self, unpack_limit: int | None) -> list[float]:
+        """Bytes of a process at work on each, at most, about: its arrays, and what the model makes of them, as if all
+        were one graph."""
+        known = Machine.load(self.model).model_
+        raw, labels = known.pipeline.raw_columns, known.coder.n_labels
+        a_node = (len(known.node_names) + labels) / (len(raw.node) + 1)
+        an_edge = (len(known.pipeline.edge_names) + labels**2) / (len(raw.edge) + 2)
+        own = _PROCESS + 2.0 * self.model.stat().st_size
+        made = 1.0 + max(a_node, an_edge)
+        return [own + made * unpacked_bytes(job.source, unpack_limit) for job in self.jobs]
+
+    def done(self, engine: Engine, unpack_limit: int | None, inference: MethodName | None) -> FileResults:
+        """Labels of each."""
+        svm = _load(self.model, engine.threads, inference)
+        self.jobs[0].target.parent.mkdir(parents=True, exist_ok=True)
+        settings = settings_digest([self.model], command="predict", inference=inference)
+        return do_files(engine, _LabelGraphs(svm, unpack_limit), self.jobs, settings)
 
 
 @dataclass(frozen=True)

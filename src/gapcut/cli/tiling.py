@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapcut.cli.outputs import reasons_path, segments_path
-from gapcut.engines import Engine, free_bytes, peak_memory_mb
+from gapcut.engines import SHARE, Engine, free_bytes, peak_memory_mb
 
 if TYPE_CHECKING:
     from gapcut.scenes.labelling import SceneModel
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 5_000_000
 """Points of a LAS or LAZ file from which on it is cut into tiles unasked."""
 _WHOLE_BYTES_A_POINT = 600
-_SHARE = 0.5  # of the free memory
 
 
 def whole_bytes(at_once: int) -> float:
     """What each of so many scans at work may take if it is labelled whole, of the memory that is free now."""
-    return _SHARE * free_bytes() / max(1, at_once)
+    return SHARE * free_bytes() / max(1, at_once)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gapcut.data.folder import (
 )
 from gapcut.data.graph import Graph, all_forests, connected_parts
 from gapcut.data.graph_set import NO_GRAPHS, GraphSet, as_graphs
-from gapcut.data.npz import GraphFileError
+from gapcut.data.npz import GraphFileError, unpacked_bytes
 from gapcut.data.parts import is_parts
 
 __all__ = [
@@ -35,4 +35,5 @@ __all__ = [
     "sample_of",
     "save_in_parts",
     "tuple_codes",
+    "unpacked_bytes",
 ]

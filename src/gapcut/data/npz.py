@@ -43,6 +43,15 @@ def unpack_limit(path: Path, limit: int | None = None) -> int:
     return _TIMES * path.stat().st_size + _FREE if limit is None else limit
 
 
+def unpacked_bytes(path: Path, limit: int | None = None) -> int:
+    """What an ``.npz`` says that it unpacks to, :func:`unpack_limit` at most; 0 of what is no such file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return min(sum(entry.file_size for entry in archive.infolist()), unpack_limit(path, limit))
+    except _DAMAGE:
+        return 0
+
+
 def read_arrays(path: Path, limit: int | None = None) -> dict[str, AnyArray]:
     """All arrays of an ``.npz``; GraphFileError names the file and the array.
 

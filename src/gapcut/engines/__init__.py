@@ -85,6 +85,10 @@ def peak_memory_mb() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
+SHARE = 0.5
+"""Of the free memory that a command may plan with: what it needs is known roughly."""
+
+
 def free_bytes() -> float:
     """Memory that other programs leave and limits of this process, or its container, allow; infinite where the system
     does not tell."""
@@ -131,6 +135,7 @@ def _number(path: str | Path, name: str) -> float:
 
 
 __all__ = [
+    "SHARE",
     "Deadline",
     "Engine",
     "EngineName",
