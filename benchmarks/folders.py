@@ -1,12 +1,14 @@
 """A folder of parts ten times larger than the memory allowed, against the same work with all in memory.
 
-    python benchmarks/folders.py [--limit 200] [--times 10] [--tasks steps,predict,evaluate] [--folder FOLDER]
+    python benchmarks/folders.py [--limit 200] [--times 10] [--tasks steps,predict,evaluate,train] [--folder FOLDER]
 
 Graphs of 500 nodes and 5,000 edges with 20 columns each, so many that their arrays take ``times`` the ``limit`` (MiB).
 Feature steps are learned from them; ``gapcut predict`` and ``gapcut evaluate`` (one thread) take a model of a few. Each
 in a process of its own, from the folder with so much address space more than it has after its imports (setrlimit), and
 from one file of the same graphs without a limit. CPU seconds a graph, peak resident memory above that of the imports.
-What is learned, labelled and printed must be the same. A Markdown table goes to standard output.
+What is learned, labelled and printed must be the same. ``train`` searches C, oracle, base and context on a sample that
+the command chooses, and without a limit on the same sample in memory (gap 20 %, three passes). A Markdown table goes to
+standard output.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def bytes_of(graph: Graph) -> int:
     return int(graph.node_features.nbytes + graph.edge_features.nbytes + graph.edges.nbytes)
 
 
-def write(scratch: Path, limit: int, times: float) -> int:
+def write(scratch: Path, limit: int, times: float, tasks: list[str]) -> int:
     """The folder, the file and the model; how many graphs."""
     some = graphs_of_the_set()
     count = int(-(-times * limit * MEBI // bytes_of(some[0])))
@@ -63,6 +65,8 @@ def write(scratch: Path, limit: int, times: float) -> int:
             yield GraphSet(some[: min(DISTINCT, count - first)])
 
     save_in_parts(sets(), scratch / "parts", part_bytes=limit * MEBI // 20)
+    if tasks == ["train"]:
+        return count
     GraphSet(some[i % DISTINCT] for i in range(count)).save(scratch / "one.npz")
     StructuredSVM(C=1.0, oracle="cut", gap=0.2, max_passes=3).fit(GraphSet(some[:8])).save(
         scratch / "m.gapcut"
@@ -70,16 +74,33 @@ def write(scratch: Path, limit: int, times: float) -> int:
     return count
 
 
-def work(task: str, data: Path, scratch: Path, limit: int) -> None:
+def train(data: Path, scratch: Path, sample: int) -> tuple[str, int]:
+    """Digest of the weights, and how many graphs they were learned from."""
+    out = scratch / "trained.gapcut"
+    options = ["--jobs", "1", "--gap", "0.2", "--max-passes", "3", "--force", "--json"]
+    options += ["--sample", str(sample)] if sample else []
+    with redirect_stdout(StringIO()) as said:
+        assert gapcut(["train", str(data), "--out", str(out), *options]) == 0
+    model = StructuredSVM.load(out)
+    found = hashlib.sha256(model.unary_.tobytes() + model.pairwise_.tobytes())
+    return found.hexdigest(), int(json.loads(said.getvalue())["graphs"])
+
+
+def work(task: str, data: Path, scratch: Path, limit: int, sample: int) -> None:
     """In a process of its own; a line of JSON."""
+    if task == "train":
+        import sklearn.ensemble  # noqa: F401  # no memory of ours
     before = peak_memory_mb()
     if limit:
         size = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmSize" in line)
         most = int(size.split()[1]) * 1024 + limit * MEBI
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     start = resource.getrusage(resource.RUSAGE_SELF)
-    found = hashlib.sha256()
-    if task == "steps":
+    found, graphs = hashlib.sha256(), 0
+    if task == "train":
+        digest, graphs = train(data, scratch, sample)
+        found.update(digest.encode())
+    elif task == "steps":
         arrays, _ = (
             FeaturePipeline().fit(GraphFolder(data) if data.is_dir() else GraphSet.load(data)).to_state()
         )
@@ -100,15 +121,20 @@ def work(task: str, data: Path, scratch: Path, limit: int) -> None:
             found.update(json.dumps(document, sort_keys=True).encode())
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime - start.ru_utime - start.ru_stime
-    print(json.dumps({"cpu": cpu, "above": peak_memory_mb() - before, "found": found.hexdigest()}))
+    found_by = {"found": found.hexdigest(), "graphs": graphs}
+    print(json.dumps({"cpu": cpu, "above": peak_memory_mb() - before, **found_by}))
 
 
-def child(task: str, data: Path, scratch: Path, limit: int) -> dict[str, float]:
+def child(task: str, data: Path, scratch: Path, limit: int, sample: int = 0) -> dict[str, float]:
     """What it reports."""
     command = [sys.executable, __file__, "--child", task, "--data", str(data), "--folder", str(scratch)]
     env = {**os.environ, "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*command, "--limit", str(limit)], env=env, stdout=subprocess.PIPE, text=True, check=False
+        [*command, "--limit", str(limit), "--sample", str(sample)],
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(f"{task} of {data.name} ended with {done.returncode}")
@@ -122,20 +148,23 @@ def main() -> None:
     parser.add_argument("--tasks", default="steps,predict,evaluate")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--child", default="")
+    parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None)
     options = parser.parse_args()
     if options.child:
-        work(options.child, options.data, options.folder, options.limit)
+        work(options.child, options.data, options.folder, options.limit, options.sample)
         return
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         scratch = Path(name)
-        count = write(scratch, options.limit, options.times)
+        tasks = options.tasks.split(",")
+        count = write(scratch, options.limit, options.times, tasks)
         print(f"{describe_machine()}; {count} graphs, {options.times:g} times {options.limit} MiB\n")
         print("| task | CPU ms a graph, folder | at once | ratio | MB above imports, folder | at once |")
         print("|" + "---|" * 6)
-        for task in options.tasks.split(","):
+        for task in tasks:
             parts = child(task, scratch / "parts", scratch, options.limit)
-            whole = child(task, scratch / "one.npz", scratch, 0)
+            data = scratch / ("parts" if task == "train" else "one.npz")
+            whole = child(task, data, scratch, 0, int(parts["graphs"]))
             assert parts["found"] == whole["found"], task
             print(
                 f"| {task} | {1e3 * parts['cpu'] / count:.1f} | {1e3 * whole['cpu'] / count:.1f} | "

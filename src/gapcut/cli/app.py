@@ -147,4 +147,6 @@ def _complain(line: str) -> int:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
+    wanting = isinstance(error, MemoryError) and "not enough memory" not in text
+    return f"not enough memory ({text})" if wanting else text

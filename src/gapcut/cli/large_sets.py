@@ -15,6 +15,7 @@ from gapcut.cli.options import SearchOptions, read_graphs
 from gapcut.data import GraphFolder, GraphSet, is_parts, sample_of, save_in_parts
 from gapcut.engines import SHARE, free_bytes
 from gapcut.features import FeaturePipeline
+from gapcut.features.block import ENOUGH
 
 TELL_FROM = 64 << 20
 """Bytes of a folder of parts from which on its memory is thought about, and worth a line."""
@@ -91,8 +92,9 @@ class Needs:
 
     @property
     def packed(self) -> float:
-        """The same for the core, with edge features once more in single precision."""
-        return self.ready + self.edges * (8 + 4 * self.columns[1]) + 40 * self.nodes
+        """The same for the core, with edge features once more in single precision, and a quarter for what comes and
+        goes."""
+        return 1.25 * self.ready + self.edges * (8 + 4 * self.columns[1]) + 40 * self.nodes
 
     @property
     def state(self) -> float:
@@ -108,10 +110,15 @@ class Needs:
         return 8.0 * self.nodes * self.base_width + 3.0 * trees * rows * (_FOREST + 8 * self.labels)
 
     @property
+    def blocks(self) -> float:
+        """Copies of those at work in the feature steps."""
+        return 6.0 * _FLOAT * min(ENOUGH, self.nodes + self.edges) * max(self.columns)
+
+    @property
     def whole(self) -> float:
         """All in memory."""
         kinds = 2 if self.base_width else 1
-        return self.raw + kinds * self.ready + max(self.base, self.packed + self.state)
+        return self.raw + self.blocks + kinds * self.ready + max(self.base, self.packed + self.state)
 
     @property
     def apart(self) -> float:
@@ -120,7 +127,11 @@ class Needs:
             self.nodes * (0.7 * self.columns[0] + 20) + self.edges * (0.45 * self.columns[1] + 18)
         )
         shards = min(64.0, max(1.0, work / 1e7)) if work >= 2e8 else 1.0  # gapcut.problem.shards
-        return 4.0 * self.part + max(self.base, self.packed + self.state / shards + 0.3 * self.base)
+        return (
+            4.0 * self.part
+            + self.blocks
+            + max(self.base, self.packed + self.state / shards + 0.3 * self.base)
+        )
 
 
 @contextmanager
@@ -140,6 +151,8 @@ def training_graphs(
         graphs = read_graphs(data, select, unpack_limit)
         yield sample_of(graphs, sample), here, max(0, len(graphs) - (sample or len(graphs)))
         return
+    if options.base is not None:
+        import sklearn.ensemble  # noqa: F401  # before free memory is asked for: it takes some
     needs, free = Needs.of(folder, options).some(len(folder)), SHARE * free_bytes()
     wanted = needs.some(min(sample or needs.graphs, needs.graphs))
     if wanted.whole <= free and options.engine != "disk":

@@ -16,6 +16,7 @@ from gapcut.problem.packing import Room, pack
 from gapcut.problem.ties import Ties, coordinate_numbers
 from gapcut.typing import AnyArray, FloatArray, Int32Array, IntArray
 
+_PIECE = 1 << 20
 FINGERPRINT = "2:"
 """What fingerprints of this kind start with; the first kind, without a mark, covered sums of features only."""
 
@@ -142,7 +143,8 @@ class LearningProblem:
         ties = () if self.ties is None else (self.ties.place,)
         for part in (self.lower, self.upper, *ties, *core.contents()):
             digest.update(f"{part.dtype.str}{part.size};".encode())
-            digest.update(np.ascontiguousarray(part) + part.dtype.type(0))  # -0 becomes 0, as in sparse rows
+            for start in range(0, part.size, _PIECE):  # -0 becomes 0, as in sparse rows
+                digest.update(np.ascontiguousarray(part[start : start + _PIECE]) + part.dtype.type(0))
         return FINGERPRINT + digest.hexdigest()
 
     @cached_property
