@@ -99,7 +99,7 @@ def test_a_path_and_probabilities(tmp_path):
 def test_ready_graphs_are_those_in_memory(tmp_path, make):
     graphs = make()
     settings = Settings.checked(StructuredSVM(base="auto" if make is spotted else None).get_params())
-    ours, theirs = (training_sets(X, settings)[0][-1] for X in (graphs, parts(graphs, tmp_path)))
+    ours, theirs = (training_sets(X, settings)[0][-1] for X in (graphs, parts(graphs, tmp_path, 2_000)))
     lazy = theirs.graphs
     assert isinstance(lazy, ReadyGraphs)
     assert len(lazy) == len(ours.graphs)
