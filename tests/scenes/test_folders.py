@@ -266,6 +266,51 @@ def test_a_header_that_lies_is_not_believed(place, tmp_path, capsys):
     assert all("header's box is not that of its points" in each["reason"] for each in lacked)
 
 
+def test_a_file_without_points_stops_no_other(place, straight, tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    for name in "abc":
+        (tmp_path / "in" / f"{name}.laz").write_bytes((place / "in" / f"{name}.laz").read_bytes())
+    laspy.LasData(laspy.LasHeader(point_format=1, version="1.2")).write(str(tmp_path / "in" / "none.las"))
+    assert label(place, tmp_path / "in", tmp_path / "out") == 1
+    said = capsys.readouterr()
+    assert [Path(each["file"]).name for each in json.loads(said.out)["failed"]] == ["none.las"]
+    assert "none.las: holds no points" in said.err
+    assert results(tmp_path / "out") == straight
+
+
+def with_box(place: Path, name: str, low: list[float], high: list[float]) -> bytes:
+    """A file with another box in its header."""
+    content = bytearray((place / "in" / f"{name}.laz").read_bytes())
+    content[179:227] = np.column_stack([high, low]).astype("<f8").tobytes()
+    return bytes(content)
+
+
+def test_boxes_that_nobody_filled_in_are_those_of_the_points(place, straight, tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    for name in "abc":
+        (tmp_path / "in" / f"{name}.laz").write_bytes(with_box(place, name, [0, 0, 0], [0, 0, 0]))
+    assert label(place, tmp_path / "in", tmp_path / "out") == 0
+    assert json.loads(capsys.readouterr().out)["lacked"] == []
+    assert described(tmp_path / "out", "b.laz")["seen"] == ["a.laz", "c.laz"]
+    for name in "abc":
+        found, wanted = (read_cloud(out / f"{name}.laz") for out in (tmp_path / "out", place / "out"))
+        assert np.array_equal(found.labels, wanted.labels)
+        assert np.array_equal(found.segments, wanted.segments)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [([0, 0, 0], [16, 20, 9]), ([499_999, 5_999_999, -9e9], [500_017, 6_000_020, 9e9])]
+)
+def test_a_file_is_labelled_wherever_its_header_says_that_it_is(place, tmp_path, capsys, low, high):
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / "in" / f"{name}.laz").write_bytes(with_box(place, name, low, high))
+    assert label(place, tmp_path / "in", tmp_path / "out") == 0
+    assert json.loads(capsys.readouterr().out)["failed"] == []
+    for name in "ab":
+        assert (read_cloud(tmp_path / "out" / f"{name}.laz").labels >= 0).all()
+
+
 def test_other_coordinate_systems_are_no_neighbours(place, tmp_path, capsys):
     (tmp_path / "in").mkdir()
     for name, code in (("a", 25832), ("b", 25833)):

@@ -81,7 +81,7 @@ def announced_points(path: Path) -> int | None:
 
 def announced_extent(path: Path) -> tuple[FloatArray, FloatArray, int, str | None] | None:
     """Box, number of points and coordinate system that the header of a LAS or LAZ file announces, if its numbers can be
-    those of a box; None for others. Whether they are those of the points, reading will say."""
+    those of a box of so many points; None for others. Whether they are those of the points, reading will say."""
     if path.suffix.lower() not in (".las", ".laz"):
         return None
     check_records(path)
@@ -89,6 +89,8 @@ def announced_extent(path: Path) -> tuple[FloatArray, FloatArray, int, str | Non
         header = reader.header
         low, high = np.array(header.mins, dtype=np.float64), np.array(header.maxs, dtype=np.float64)
         if not (np.isfinite([low, high]).all() and (low <= high).all() and header.point_count):
+            return None
+        if header.point_count > 1 and (low == high)[:2].all():  # as of writers that fill in none
             return None
         return low, high, int(header.point_count), header_says(header).crs
 

@@ -49,6 +49,8 @@ def look(scan: ScanFile) -> Extent:
     if said is None:
         said, believed = _read_extent(scan), False
     low, high, points, crs = said
+    if not points:
+        raise CloudFileError(scan.path, "holds no points")
     found = Extent(before, digest(scan.path), (_place(low), _place(high)), points, believed, system_of(crs))
     if stamp(scan.path) != before:
         raise CloudFileError(scan.path, "was changed while it was read: label it again when it is complete")
@@ -144,7 +146,7 @@ def _shifts(neighbours: list[list[int]], boxes: FloatArray, voxel: float) -> lis
         if np.isnan(low).any():
             continue
         common = PointCloud(np.stack([low, high])).shift
-        wide = float((high - common)[:2].max()) > _MOST_VOXELS * voxel
+        wide = float((high - common).max()) > _MOST_VOXELS * voxel
         for i in members.tolist():
             # where one shift would leave numbers too large, each file has its own, and voxels may be cut between them
             shifts[i] = _place(PointCloud(boxes[i]).shift if wide else common)

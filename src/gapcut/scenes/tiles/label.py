@@ -162,7 +162,8 @@ def _read(scan: ScanFile, model: SceneModel, wanted: TileOptions, around: Around
     seen.check(scan, model.channels)
     if around is None:
         return Points(scan, seen, parts)
-    return Points(scan, replace(seen, common=around.shift), parts, around.outside(seen, model.channels, cell))
+    outside = around.outside(seen, model.channels, cell)
+    return Points(scan, replace(seen, common=around.common_shift(seen)), parts, outside)
 
 
 def _planned(

@@ -37,6 +37,7 @@ FOLDER = ".gapcut-seams"
 """In the folder of the results, until the end of the run."""
 ALONE = "its header's box is not that of its points"
 _SLACK = 0.05  # metres that a header's box may be too small
+_MOST_SQUARES = 15_000  # from the origin: of 64 voxels, of which a million can be told apart
 _AT_ONCE = 200_000
 _CHANGED = "was changed while the folder was labelled: label it again when it is complete"
 
@@ -82,6 +83,12 @@ class Around:
     def strip(self, neighbour: Neighbour) -> Path:
         """Where the points of a neighbour are that this file sees."""
         return strip_path(self.folder, neighbour, self.own)
+
+    def common_shift(self, seen: Survey) -> tuple[float, float, float] | None:
+        """What a file that was read has in common with the others; None if its points are too far from it, as where
+        a header lies."""
+        far = np.maximum(np.abs(seen.low - self.shift), np.abs(seen.high - self.shift)).max()
+        return None if far > _MOST_SQUARES * seen.cell else self.shift
 
     def outside(self, seen: Survey, channels: Sequence[str], cell: float) -> Outside:
         """The points of the neighbours that a file which was read sees: those of strips that are not there are read
