@@ -173,6 +173,23 @@ def test_what_adjoins_is_told_before_the_work(place, straight, tmp_path, capsys)
     assert results(place / "out") == straight
 
 
+def test_a_file_that_is_added_has_only_its_neighbours_done_again(place, tmp_path, capsys):
+    """Although it lies in another kilometre."""
+    (tmp_path / "in").mkdir()
+    east = np.array([3010.0, 0, 0])
+    for name in "abc":
+        cloud = read_cloud(place / "in" / f"{name}.laz")
+        write_cloud(tmp_path / "in" / f"{name}.laz", cloud.replace(xyz=cloud.xyz + east))
+    assert label(place, tmp_path / "in", tmp_path / "out") == 0
+    west = cloud.replace(xyz=cloud.xyz + east - np.array([48.2, 0, 0]))
+    write_cloud(tmp_path / "in" / "west.laz", west)
+    assert west.xyz[:, 0].min() < 503_000 < read_cloud(tmp_path / "in" / "a.laz").xyz[:, 0].min()
+    capsys.readouterr()
+    assert label(place, tmp_path / "in", tmp_path / "out") == 0
+    assert json.loads(capsys.readouterr().out)["before"] == 2
+    assert described(tmp_path / "out", "a.laz")["seen"] == ["b.laz", "west.laz"]
+
+
 # --- what goes wrong
 
 

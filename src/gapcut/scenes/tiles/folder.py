@@ -23,6 +23,7 @@ from gapcut.typing import FloatArray
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 """Least and largest x, y and z."""
 _MOST_VOXELS = 900_000  # from the origin, to be told apart
+_STEP = 10_000.0  # metres: a file more seldom moves a shift that labels of the others were found with
 _NODE = re.compile(r"(PROJCS|PROJCRS|PROJECTEDCRS|GEOGCS|GEOGCRS|GEODCRS|GEODETICCRS)\s*\[", re.IGNORECASE)
 _CODE = re.compile(r'(?:AUTHORITY|ID)\s*\[\s*"([^"]+)"\s*,\s*"?(\w+)', re.IGNORECASE)
 
@@ -146,6 +147,8 @@ def _shifts(neighbours: list[list[int]], boxes: FloatArray, voxel: float) -> lis
         if np.isnan(low).any():
             continue
         common = PointCloud(np.stack([low, high])).shift
+        if _MOST_VOXELS * voxel >= 2 * _STEP:
+            common = np.floor(common / _STEP) * _STEP
         wide = float((high - common).max()) > _MOST_VOXELS * voxel
         for i in members.tolist():
             # where one shift would leave numbers too large, each file has its own, and voxels may be cut between them
