@@ -415,6 +415,20 @@ def test_degenerate_data_end_certified(C):
             assert result.certificate.status == "certified"
 
 
+@pytest.mark.parametrize("n_graphs", [2, 10])
+def test_features_beyond_single_precision_are_left_to_planes(n_graphs):
+    """The steps may leave nodes without a label then."""
+    rng = np.random.default_rng(4)
+    graphs = [
+        TinyGraph(1e75 * rng.normal(size=(3, 2)), np.array([[0, 1], [1, 2]]), 1e75 * rng.random((2, 1)))
+        for _ in range(n_graphs)
+    ]
+    labels = [rng.integers(2, size=3) for _ in graphs]
+    problem = learning_problem(graphs, labels, n_labels=2, C=1e4, loss_scale=1.0)
+    certificate = solve(problem, passes=10).certificate
+    assert 0.0 <= certificate.lower <= certificate.upper
+
+
 def rings(n_graphs):
     rng = np.random.default_rng(0)
     edges = [[0, 1], [1, 2], [2, 0]]

@@ -53,9 +53,10 @@ class TableShard(StepShard):
         self._messages.replace(state.get("messages"))
 
     def reach(self, number: int, live: Sequence[int], feasible: bool) -> bool:
-        """Keeps the point reached, made feasible if so wished. False, and nothing kept, where it has no numbers."""
+        """Keeps the point reached, made feasible if so wished. False, and nothing kept, where it has no numbers, or a
+        node no label: scores beyond the range of single precision leave either."""
         point = self.steps.labels(), self.steps.tables()
-        if not all(np.isfinite(part).all() for part in point):
+        if not (all(np.isfinite(part).all() for part in point) and point[0].any(axis=1).all()):
             return False
         self._forget(live)
         self._points[number] = self._feasible(point) if feasible else point
