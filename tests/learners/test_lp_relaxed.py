@@ -12,6 +12,7 @@ from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
 from gapcut.learners.closing import FAR, NEAR, PASSES, STEP, WITHIN, Approach, Worth
 from gapcut.learners.mixtures import GraphMixture
+from gapcut.learners.schedule import CertificateSchedule
 from gapcut.learners.steps import Steps
 from gapcut.oracles.lp import LpOracle
 from gapcut.oracles.relaxation import RelaxedLabels
@@ -289,6 +290,15 @@ def test_passes_are_tried_near_the_target_and_go_on_while_they_are_worth_it():
     assert after(0.028, 0.024, 0.0205, 0.0195) == [True, True, True, False]  # later ones may not
     assert after(0.02, 0.0199, 0.0198, rate=0.0) == [True, True, True]
     assert after(*(0.029 - 0.0001 * k for k in range(PASSES + 1)), rate=0.0)[-2:] == [True, False]
+
+
+@pytest.mark.parametrize("before", [-1e-12, 0.0, 1e-320, 1e-3, 0.5, 1.0, np.inf])
+@pytest.mark.parametrize("gap", [-1e-3, 0.0, 1e-320, 1e-3, 0.5, 2.0, np.inf])
+def test_every_gap_has_a_rate(gap, before):
+    """Ends may meet or pass each other by rounding, where the target is less than that."""
+    rate = CertificateSchedule(unrepaired=(20, before)).rate(60, gap)
+    assert 0.0 <= rate < np.inf
+    assert rate > 0.0 or gap >= min(before, 1.0) or before <= 1e-320
 
 
 def test_labelings_are_asked_for_farther_away_where_near_ones_say_little():

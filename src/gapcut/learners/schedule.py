@@ -102,7 +102,8 @@ class CertificateSchedule:
         at, before = self.unrepaired or (0, 1.0)
         if before > EMPTY[0]:  # the first labels prove nothing
             return SLOWER * max(0.0, -math.log(gap)) / (now + CERTIFICATE_COST)
-        return max(0.0, math.log(before / gap)) / (now - at + CERTIFICATE_COST)
+        # before may be 0 or less, where only rounding is between the ends
+        return math.log(before / gap) / (now - at + CERTIFICATE_COST) if before > gap else 0.0
 
     def note(self, now: int, gap: float, target: float) -> None:
         """A certificate with this absolute gap, where ``target`` is wanted."""
