@@ -22,7 +22,7 @@ from learner_checks import check_boxes, check_random_problems
 from lp_relaxed import lp_relaxed_optimum
 from one_hot import tiny_one_hot
 from sample_cliques import xor_graphs
-from tiny import tiny_problem
+from tiny import TinyGraph, tiny_problem
 
 pytestmark = pytest.mark.usefixtures("forced")
 both = pytest.mark.parametrize("make", [CutOracle, LpOracle], ids=["cut", "lp"])
@@ -90,6 +90,27 @@ def test_bounds_and_points_of_shards_with_one_label_a_node():
         dual = problem.C * loss - problem.conjugate(problem.C * plane)
         assert dual <= best + 1e-6 * (1.0 + abs(best))
     assert several > 20
+
+
+def test_a_shard_without_nodes_takes_part_in_mixtures():
+    rng = np.random.default_rng(0)
+    edges = {3: np.array([[0, 1], [1, 2], [2, 0]]), 0: np.zeros((0, 2), dtype=int)}
+    graphs = [
+        TinyGraph(rng.normal(size=(n, 2)), edges[n], rng.random((n, 1))) for n in [3, 0, 0, 3, 0, 0] * 2
+    ]
+    labels = [rng.integers(3, size=graph.n_nodes) for graph in graphs]
+    problem = learning_problem(graphs, labels, n_labels=3, C=30.0, loss_scale=100.0)
+    assert [1, 3] in map(list, pairwise(shard_ends(problem.core, tables=True)))
+    relaxation = LpOracle(problem).relaxation(PrimalDual().native(), 1)
+    relaxation.advance(5)
+    points, found = [relaxation.feasible(relaxation.reached())], relaxation.labelings(np.zeros(problem.dim))
+    relaxation.advance(5)
+    points.append(relaxation.feasible(relaxation.reached()))
+    shares = np.tile([[0.25], [0.5], [0.25]], len(graphs))
+    planes, losses = relaxation.planes(relaxation.mixed(*points, found.labels[None], shares))
+    parts = [*(relaxation.planes(point) for point in points), (found.planes, found.losses)]
+    assert planes == pytest.approx(sum(s[0] * p[0] for s, p in zip(shares, parts, strict=True)), abs=1e-5)
+    assert losses == pytest.approx(sum(s[0] * p[1] for s, p in zip(shares, parts, strict=True)), abs=1e-5)
 
 
 def test_shards_forget_what_nobody_has():

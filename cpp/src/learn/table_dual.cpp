@@ -175,8 +175,8 @@ TablePoint feasible_point(const Problem& p, std::span<const float> z, std::span<
 TablePoint mixed_point(const Problem& p, TablePointView one, TablePointView two,
                        std::span<const std::int32_t> labelings, std::span<const double> shares, int threads) {
     const auto N = p.nodes.rows(), M = p.edges.rows(), G = p.n_graphs(), K = std::int64_t{p.n_labels};
-    const auto count = N > 0 ? std::ssize(labelings) / N : 0;
-    if (std::ssize(shares) != (2 + count) * G || std::ssize(labelings) != count * N)
+    const auto count = G > 0 ? std::ssize(shares) / G - 2 : 0;  // there may be no nodes
+    if (count < 0 || std::ssize(shares) != (2 + count) * G || std::ssize(labelings) != count * N)
         throw std::invalid_argument("shares or labels have the wrong size");
     for (const auto& point : {one, two})
         if (std::ssize(point.labels) != N * K || std::ssize(point.tables) != K * K * M)
