@@ -271,6 +271,21 @@ def test_passes_of_labelings_have_the_same_bits_for_any_threads_and_resumed(thre
         assert rest.certificate == whole.certificate
 
 
+def test_a_claim_after_turns_of_planes_has_the_same_bits_resumed(tmp_path, monkeypatch):
+    """The labelings of the last certificate are in no checkpoint."""
+    monkeypatch.setattr("gapcut.learners.steps.FIRST_MIXTURE", 0)
+    monkeypatch.setattr("gapcut.learners.steps.PASS_COST", 4)
+    monkeypatch.setattr(Steps, "_lengthen", lambda *given: None)
+    monkeypatch.setattr(CertificateSchedule, "slow", property(lambda schedule: bool(schedule.gaps)))
+    problem, *_ = tiny_one_hot(np.random.default_rng(70), 20, C=100.0, most=60)
+    whole = solve(problem)
+    assert whole.certificate.one_hot is not None
+    for stop in range(1, whole.certificate.passes):
+        path = tmp_path / f"{stop}.checkpoint"
+        assert solve(problem, passes=stop, checkpoint=path).certificate.status == "stopped"
+        assert solve(problem, checkpoint=path).certificate == whole.certificate
+
+
 def test_passes_are_tried_near_the_target_and_go_on_while_they_are_worth_it():
     def after(*gaps, rate=0.01, tight=False, due=True):
         worth = Worth(rate, 0.01, tight, due)

@@ -93,6 +93,7 @@ class PrimalDual(StepSettings, Learner):
             steps.keep(session, planes)
             while session.goes_on:
                 if planes.passes < steps.plane_passes and not planes.ended:
+                    steps.labelings = ()  # a run that is resumed here knows none
                     planes.one_pass()
                     steps.keep(session, planes)
                     if file is not None and file.left == 0.0:
