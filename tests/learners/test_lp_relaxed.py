@@ -271,6 +271,21 @@ def test_passes_of_labelings_have_the_same_bits_for_any_threads_and_resumed(thre
         assert rest.certificate == whole.certificate
 
 
+def test_passes_stop_where_their_planes_would_not_fit(monkeypatch):
+    asked = with_passes(monkeypatch)
+    problem, *_ = tiny_one_hot(np.random.default_rng(6), 20, C=100.0)
+    solve(problem, 1e-3, 6)
+    before = len(asked)
+    rows = 5.5  # of two points and three labelings, one of which is there anyhow
+    monkeypatch.setattr(
+        "gapcut.learners.mixtures.MEMORY_MB", rows * problem.n_graphs * (8 * problem.dim + 64) / 2**20
+    )
+    certificate = solve(problem, 1e-3, 6).certificate
+    assert certificate.lower <= certificate.upper
+    assert 0 < len(asked) - before <= 2 * certificate.passes
+    assert len(asked) - before < before
+
+
 def test_a_claim_after_turns_of_planes_has_the_same_bits_resumed(tmp_path, monkeypatch):
     """The labelings of the last certificate are in no checkpoint."""
     monkeypatch.setattr("gapcut.learners.steps.FIRST_MIXTURE", 0)

@@ -114,7 +114,7 @@ def close_in(
     while True:
         lower = mixture.solve(precision, session.clock.left)
         gap = bounds.upper - lower
-        if not worth.goes_on(gap / bounds.upper if bounds.upper > 0.0 else 0.0):
+        if not worth.goes_on(gap / bounds.upper if bounds.upper > 0.0 else 0.0) or mixture.full:
             break
         mixture.add(ask(approach.point(session.problem, bounds.weights, mixture.weights, gap)))
         worth.passes += 1

@@ -20,6 +20,7 @@ SWEEPS: Final = 50
 """Over the graphs, at most."""
 
 MEMORY_MB: Final = 2048.0
+"""Of the planes of one mixture."""
 
 SHORT: Final = 1.0 - 1e-12
 """Of a graph's mass that its shares may take to begin with, so that their sum does not exceed it."""
@@ -104,6 +105,13 @@ class GraphMixture:
         assert found.labels is not None
         self._cache.add(self._graphs, found.planes, found.losses)
         self.labelings.append(found)
+
+    @property
+    def full(self) -> bool:
+        """Whether the planes of more labelings would not fit; then those without a share leave, new ones first."""
+        problem = self._problem
+        row = problem.n_graphs * (8 * problem.dim + 64)
+        return (len(self._points) + len(self.labelings) + 1) * row > MEMORY_MB * 2**20
 
     def solve(self, precision: float, time_left: float | None) -> float:
         """The best shares, to an absolute ``precision``; the lower end that the mixture proves with them, about."""
