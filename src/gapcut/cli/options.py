@@ -176,11 +176,13 @@ def claim_again(
     unpack_limit: int | None,
     time_limit: float,
     jobs: int,
-    sample: int | None = None,
+    sample: int | None = 0,
 ) -> tuple[Machine, GraphSet]:
-    """A model and the graphs that it may have been trained on, before work on its claim."""
+    """A model and the graphs that it may have been trained on, before work on its claim: so many of DATA, 0 for all,
+    None for the sample that it was trained on, if it was."""
     svm = Machine.load(model).set_params(n_jobs=jobs)
-    graphs = read_sample(data, select, unpack_limit, sample)
+    sample = svm.model_.data.sample if sample is None else sample
+    graphs = read_sample(data, select, unpack_limit, sample or None)
     if graphs[0].node_dim != svm.n_features_in_:
         raise ValueError(
             f"{data}: {graphs[0].node_dim} node features, but the model was trained on {svm.n_features_in_}"

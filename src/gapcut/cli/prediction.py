@@ -41,6 +41,7 @@ from gapcut.cli.show import (
     certificate_line,
     emit,
     percent,
+    sample_line,
     scores_document,
     scores_table,
 )
@@ -143,6 +144,7 @@ def evaluate(
     document = {**scores_document(scores), **labelled.counts}
     document["calibration_error"] = None if calibration is None else calibration.error
     document["certificate"] = certificate_document(svm.certificate_)
+    document["graphs_left_out_of_training"] = svm.model_.data.left_out
     emit(document, as_json, lambda console: _show_evaluation(console, svm, scores, document))
     return DONE
 
@@ -243,6 +245,8 @@ def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: d
         )
     console.print(_inference_line(document))
     console.print(f"certificate  {certificate_line(svm.certificate_)}")
+    if sampled := sample_line(svm.model_.data):
+        console.print(f"             {sampled}")
 
 
 def _inference_line(document: dict[str, Any]) -> str:

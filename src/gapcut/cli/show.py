@@ -20,6 +20,7 @@ from gapcut.certificates import Certificate
 from gapcut.files import json_text
 from gapcut.machine import Choice
 from gapcut.metrics import Scores
+from gapcut.model.fitted import DataSummary
 from gapcut.report.strongest import PairWeight
 from gapcut.stacking import Base
 
@@ -111,6 +112,14 @@ def certificate_line(certificate: Certificate) -> str:
         return line
     beside = f"one-hot: {claim.lower:.6g} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
     return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
+
+
+def sample_line(data: DataSummary) -> str | None:
+    """What the certificate of a model of a sample is about, in one line; None where nothing was left out."""
+    if not data.left_out:
+        return None
+    others = f"{data.left_out:,} other graphs were left out"
+    return f"the certificate is about a random sample of {data.sample:,} graphs alone: {others}"
 
 
 def base_line(base: Base | None) -> str | None:

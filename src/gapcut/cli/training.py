@@ -34,6 +34,7 @@ from gapcut.cli.show import (
     clique_count,
     emit,
     percent,
+    sample_line,
     show_choice,
 )
 from gapcut.data import GraphFolder, GraphSet
@@ -85,6 +86,8 @@ def train(
         try:
             svm, shown = _fit(graphs, options, "training", kept, proof is not None)
             interrupt.saving = True
+            if left_out:
+                svm.of_sample(len(graphs), left_out)
         except KeyboardInterrupt:
             raise Interrupted("interrupted before there was a model: nothing was written") from None
         svm.set_params(n_jobs=1)  # the model should not remember the machine
@@ -211,10 +214,9 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
         f"{len(document['classes'])} labels, {document['seconds']:.1f} s, "
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
-    if document["graphs_left_out"]:
-        left_out, others = document["graphs_left_out"], f"--sample {document['graphs']}"
-        console.print(f"left out      {left_out:,} graphs: {others} names the others")
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
+    if sampled := sample_line(svm.model_.data):
+        console.print(f"              {sampled} (the same one with --sample {document['graphs']})")
     if svm.certificate_.status != "certified":
         console.print(f"              {document['message']}")
     if document["advice"]:

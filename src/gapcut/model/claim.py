@@ -106,7 +106,8 @@ def check_claim(
     claimed = model.certificate
     posed = pose(model, settings, graphs)
     if posed is None:
-        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", _OTHER, clock.seconds)
+        reason = _OTHER + drawn(model.data)
+        return ClaimCheck(claimed, np.inf, -np.inf, np.inf, False, "not reproduced", reason, clock.seconds)
     data, problem, settings, same_data = posed.data, posed.problem, posed.settings, posed.same_data
     weights = posed.weights
     if posed.outside:
@@ -156,8 +157,14 @@ def _runs(
         gap = 0.0 if carried is None else 0.5 * gap
 
 
+def drawn(data: DataSummary) -> str:
+    """What to know of the data of a model that is about a sample."""
+    given = data.sample + data.left_out
+    return f"; those were a random sample, {data.sample:,} graphs of {given:,}" if data.sample else ""
+
+
 def _same(known: DataSummary, found: DataSummary) -> bool | None:
-    if replace(known, fingerprint=found.fingerprint) != found:
+    if replace(known, fingerprint=found.fingerprint, sample=0, left_out=0) != found:
         return False
     return known.fingerprint == found.fingerprint if known.fingerprint.startswith(FINGERPRINT) else None
 

@@ -23,13 +23,19 @@ from gapcut.typing import AnyArray, Float32Array, FloatArray
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data apart."""
+    """What a model was trained on: counts of the labelled part, and a fingerprint that tells other data apart.
+
+    ``sample``: how many graphs, labelled or not, were chosen at random from others, of which ``left_out`` were not; 0
+    where there was no choice.
+    """
 
     graphs: int
     nodes: int
     edges: int
     fingerprint: str
     cliques: int = 0
+    sample: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, eq=False)

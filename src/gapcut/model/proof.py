@@ -13,7 +13,7 @@ from gapcut.certificates.proof import FORMAT
 from gapcut.data import Graph
 from gapcut.late import is_sparse
 from gapcut.learners import CutOff, LearnResult, Limits, PrimalDual
-from gapcut.model.claim import pose, same_claim
+from gapcut.model.claim import drawn, pose, same_claim
 from gapcut.model.fitted import FittedModel
 from gapcut.model.losses import class_weights
 from gapcut.model.settings import Settings
@@ -82,6 +82,7 @@ def prove_model(
     if posed is None:
         raise ValueError(
             "the graphs or the settings are not those the model was trained with: there is no claim to prove"
+            + drawn(model.data)
         )
     data, problem, settings = posed.data, posed.problem, posed.settings
     check_provable(settings, data.graphs)

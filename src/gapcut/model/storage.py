@@ -53,7 +53,7 @@ def pack_model(model: FittedModel, params: Mapping[str, Any]) -> tuple[dict[str,
         "message": model.message,
         "certificate": _certificate_fields(model.certificate),
         "history": [[_finite(v) for v in _fields(record).values()] for record in model.history],
-        "data": _fields(model.data),
+        "data": _summary_fields(model.data),
         "pipeline": pipeline,
     }
     tensors = {"unary": model.unary, "pairwise": model.pairwise, **clique_tensors(model.cliques)}
@@ -226,9 +226,16 @@ def _read_record(row: Any) -> Record:
     return _value_of(Record, dict(zip(names, row, strict=True)), infinite=ends)
 
 
+def _summary_fields(data: DataSummary) -> dict[str, Any]:
+    """Without what is said of samples alone, where it is none."""
+    known = _fields(data)
+    return known if data.sample else {n: v for n, v in known.items() if n not in ("sample", "left_out")}
+
+
 def _read_summary(given: dict[str, Any]) -> DataSummary:
     summary = _value_of(DataSummary, given)
-    if min(summary.graphs, summary.nodes, summary.edges, summary.cliques) < 0:
+    counts = (summary.graphs, summary.nodes, summary.edges, summary.cliques, summary.sample, summary.left_out)
+    if min(counts) < 0:
         raise ValueError("the training data's sizes are no counts")
     return summary
 
