@@ -121,7 +121,7 @@ def check(
         found = svm.check(graphs, time_limit, callback)
     known = svm.model_.data
     document = _check_document(found) | {"sample": known.sample, "left_out": known.left_out}
-    emit(document, as_json, lambda console: _show_check(console, found, sample_line(known)))
+    emit(document, as_json, lambda console: _show_check(console, found, sample_line(svm)))
     return DONE if found.verdict == "holds" else NOT_CERTIFIED
 
 
@@ -257,7 +257,7 @@ def _show_model(
         f"              rounding {certificate.rounding:.2g}, {certificate.oracle_calls:,} oracle calls in "
         f"{certificate.passes:,} passes; {document['message']}"
     )
-    if sampled := sample_line(svm.model_.data):
+    if sampled := sample_line(svm):
         console.print(f"              {sampled}")
     if certificate.iteration_bound is not None:
         console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")

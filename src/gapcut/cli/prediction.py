@@ -245,7 +245,7 @@ def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: d
         )
     console.print(_inference_line(document))
     console.print(f"certificate  {certificate_line(svm.certificate_)}")
-    if sampled := sample_line(svm.model_.data):
+    if sampled := sample_line(svm):
         console.print(f"             {sampled}")
 
 

@@ -18,9 +18,8 @@ from rich.text import Text
 
 from gapcut.certificates import Certificate
 from gapcut.files import json_text
-from gapcut.machine import Choice
+from gapcut.machine import Choice, Machine
 from gapcut.metrics import Scores
-from gapcut.model.fitted import DataSummary
 from gapcut.report.strongest import PairWeight
 from gapcut.stacking import Base
 
@@ -114,8 +113,9 @@ def certificate_line(certificate: Certificate) -> str:
     return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
 
 
-def sample_line(data: DataSummary) -> str | None:
+def sample_line(svm: Machine) -> str | None:
     """What the certificate of a model of a sample is about, in one line; None where nothing was left out."""
+    data = svm.model_.data
     if not data.left_out:
         return None
     others = f"{data.left_out:,} other graphs were left out"

@@ -215,7 +215,7 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
     console.print(f"certificate   {certificate_line(svm.certificate_)}")
-    if sampled := sample_line(svm.model_.data):
+    if sampled := sample_line(svm):
         console.print(f"              {sampled} (the same one with --sample {document['graphs']})")
     if svm.certificate_.status != "certified":
         console.print(f"              {document['message']}")
