@@ -114,6 +114,19 @@ def test_a_certificate_of_a_sample_says_so(parts, run):
     assert "those were a random sample, 12 graphs of 20" in err
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_sample_is_resumed(parts, scratch, run, monkeypatch):
+    free(monkeypatch, needs(parts).some(12).apart)
+    endless = ["--gap", 0, "--max-passes", 5, *NAMED[4:], "--engine", "threads"]
+    one, document, _ = trained(run, parts, *endless)
+    assert document["graphs_left_out"] >= 8
+    assert (parts.parent / "m.checkpoint").exists()
+    endless[3] = 9
+    two, again, _ = trained(run, parts, *endless, "--resume")
+    assert again["graphs_left_out"] == document["graphs_left_out"]
+    assert two.certificate_.passes > one.certificate_.passes
+
+
 def test_a_sample_of_all_is_none(parts, run):
     one, document, _ = trained(run, parts, *NAMED, "--sample", 20)
     assert (one.model_.data.sample, document["graphs_left_out"]) == (0, 0)

@@ -79,7 +79,7 @@ def train(
     if sample is not None and proof is not None:
         raise ValueError("--proof is about all graphs of DATA: leave out --sample")
     start = time.monotonic()
-    at_once = proof is not None or resume
+    at_once = proof is not None or (resume and options.engine == "auto")  # others chose as they do again
     given = training_graphs(data, select, unpack_limit, options, sample, at_once)
     with given as (graphs, options, left_out), watch_interrupt() as interrupt:
         kept = _kept(graphs, checkpoint, options, resume)
