@@ -73,7 +73,7 @@ class Needs:
             columns=(len(pipeline.node_names) + stumps, len(pipeline.edge_names)),
             base_width=0 if options.base is None else width,
             labels=max(1, labels),
-            part=folder.array_bytes * known["nodes"] / total["nodes"],
+            part=folder.array_bytes * known["nodes"] / max(1, total["nodes"]),
             seconds=seconds,
         )
 
@@ -148,8 +148,12 @@ def training_graphs(
     here = replace(options, engine="threads") if options.engine == "auto" else options
     folder = GraphFolder(data, select=select, unpack_limit=unpack_limit) if is_parts(data) else None
     if folder is None or at_once or (folder.array_bytes < TELL_FROM and options.engine != "disk"):
-        graphs = read_graphs(data, select, unpack_limit)
-        yield sample_of(graphs, sample), here, max(0, len(graphs) - (sample or len(graphs)))
+        if folder is not None and sample is not None:  # the others need not be held
+            graphs, count = folder.sample(sample), len(folder)
+        else:
+            given = read_graphs(data, select, unpack_limit)
+            graphs, count = sample_of(given, sample), len(given)
+        yield graphs, here, count - len(graphs)
         return
     if options.base is not None:
         import sklearn.ensemble  # noqa: F401  # before free memory is asked for: it takes some
