@@ -10,9 +10,9 @@ from gapcut import Graph, StructuredSVM, _core
 from gapcut.cli.show import certificate_document, certificate_line
 from gapcut.learners import Limits, PrimalDual
 from gapcut.learners.base import Session
-from gapcut.learners.closing import FAR, NEAR, PASSES, STEP, WITHIN, Approach, Worth
+from gapcut.learners.closing import FAR, NEAR, PASSES, STEP, WITHIN, Approach, Worth, pass_cost
 from gapcut.learners.mixtures import GraphMixture
-from gapcut.learners.schedule import CertificateSchedule
+from gapcut.learners.schedule import PASS_COST, CertificateSchedule
 from gapcut.learners.steps import Steps
 from gapcut.oracles.lp import LpOracle
 from gapcut.oracles.relaxation import RelaxedLabels
@@ -229,6 +229,7 @@ def with_passes(monkeypatch):
     monkeypatch.setattr("gapcut.learners.steps.FIRST_MIXTURE", 0)
     monkeypatch.setattr("gapcut.learners.closing.WITHIN", 1e9)
     monkeypatch.setattr("gapcut.learners.steps.AGAIN", 0)
+    monkeypatch.setattr("gapcut.learners.steps.pass_cost", lambda problem: 1.0)
     monkeypatch.setattr("gapcut.oracles.lp_relaxation.FEWEST_GRAPHS", 1)
     return asked
 
@@ -302,8 +303,8 @@ def test_a_claim_after_turns_of_planes_has_the_same_bits_resumed(tmp_path, monke
 
 
 def test_passes_are_tried_near_the_target_and_go_on_while_they_are_worth_it():
-    def after(*gaps, rate=0.01, tight=False, due=True):
-        worth = Worth(rate, 0.01, tight, due)
+    def after(*gaps, rate=0.01, cost=10.0, tight=False, due=True):
+        worth = Worth(rate, cost, 0.01, tight, due)
         told = []
         for gap in gaps:
             told.append(worth.goes_on(gap))
@@ -313,6 +314,7 @@ def test_passes_are_tried_near_the_target_and_go_on_while_they_are_worth_it():
     assert after(0.01) == [False]
     assert after(0.02) == [True]
     assert after(0.02, due=False) == [False]
+    assert after(0.02, cost=15.0) == [False]  # iterations are there before five passes
     assert after(0.01 * WITHIN + 1e-6) == [False]
     assert after(0.05, tight=True) == [True]
     assert after(0.02, 0.0199) == [True, True]  # one may fail
@@ -320,6 +322,16 @@ def test_passes_are_tried_near_the_target_and_go_on_while_they_are_worth_it():
     assert after(0.028, 0.024, 0.0205, 0.0195) == [True, True, True, False]  # later ones may not
     assert after(0.02, 0.0199, 0.0198, rate=0.0) == [True, True, True]
     assert after(*(0.029 - 0.0001 * k for k in range(PASSES + 1)), rate=0.0)[-2:] == [True, False]
+
+
+def test_passes_cost_more_where_planes_are_longer_than_tables():
+    graphs = [Graph(np.ones((2, width)), [(0, 1)], np.ones((1, 1)), [0, 1]) for width in (1, 300)]
+    short, long = (learning_problem([g], [g.labels], n_labels=2, C=1.0, loss_scale=1.0) for g in graphs)
+    assert PASS_COST < pass_cost(short) < 0.1 * pass_cost(long)
+    alone = Graph(np.ones((2, 1)), np.empty((0, 2), int), np.empty((0, 1)), [0, 1])
+    assert np.isfinite(
+        pass_cost(learning_problem([alone], [alone.labels], n_labels=2, C=1.0, loss_scale=1.0))
+    )
 
 
 @pytest.mark.parametrize("before", [-1e-12, 0.0, 1e-320, 1e-3, 0.5, 1.0, np.inf])

@@ -47,7 +47,11 @@ NEARLY_ALL: Final = 0.9
 AHEAD: Final = 5
 EAGER: Final = 0.7
 """Where the target is so many passes away, if each lowers the gap by the factor of the last, passes go on that are this
-part as fast as iterations."""
+part as fast as iterations. Where so many take longer than the iterations to the target, none is tried."""
+
+PLANES: Final = 1.0
+"""By what a pass takes longer for each number of its planes to one of the tables of all edges, which an iteration goes
+through (measured: letters, with one to one, 20 iterations; snakes, with several, 40 to 110)."""
 
 TIGHT: Final = 1e-6
 """Relative difference between a labeling and the bound that counts as rounding."""
@@ -76,12 +80,14 @@ class Approach:
 @dataclass
 class Worth:
     """Whether passes are worth their time. ``rate``: by how much an iteration lowers the logarithm of the gap;
-    ``target``: the relative gap wanted; ``tight``: as for :class:`Approach`; ``due``: whether any are to be tried.
+    ``cost``: iterations in the time of a pass; ``target``: the relative gap wanted; ``tight``: as for
+    :class:`Approach`; ``due``: whether any are to be tried.
 
     All of it is counted, so that the answer does not depend on clocks nor on where the graphs are.
     """
 
     rate: float
+    cost: float
     target: float
     tight: bool
     due: bool
@@ -96,12 +102,20 @@ class Worth:
         if gap <= self.target or self.passes == PASSES:
             return False
         if self.passes == 0:
-            return self.due and gap <= (WITHIN_TIGHT if self.tight else WITHIN) * self.target
+            near = gap <= (WITHIN_TIGHT if self.tight else WITHIN) * self.target
+            return self.due and near and AHEAD * self.cost * self.rate <= math.log(gap / self.target)
         factor = min(1.0, gap / before)
         ends = gap * factor**AHEAD <= self.target
-        failed = -math.log(factor) < PASS_COST * self.rate * (EAGER if ends else 1.0)
+        failed = -math.log(factor) < self.cost * self.rate * (EAGER if ends else 1.0)
         self._failed = self._failed + 1 if failed else 0
         return self._failed < (2 if self.passes < 3 else 1)
+
+
+def pass_cost(problem: LearningProblem) -> float:
+    """Iterations in the time of a pass for labelings and their shares, about."""
+    core = problem.core
+    tables = max(1, int(core.edge_offset[-1])) * core.n_labels**2
+    return PASS_COST * (1.0 + PLANES * problem.n_graphs * problem.dim / tables)
 
 
 def close_in(

@@ -15,7 +15,7 @@ from gapcut.engines import OutOfTime
 from gapcut.engines.shards import ShardEngine
 from gapcut.learners.base import NO_MEMORY, Progress, Session, WarmStart
 from gapcut.learners.checkpoint import Checkpoint, DamagedCheckpoint, go_on
-from gapcut.learners.closing import NEARLY_ALL, Worth, close_in, tight_graphs
+from gapcut.learners.closing import NEARLY_ALL, Worth, close_in, pass_cost, tight_graphs
 from gapcut.learners.mixtures import GraphMixture, GraphPlanes, RelaxedPoint, mixture_of_two
 from gapcut.learners.scaling import Ray
 from gapcut.learners.schedule import (
@@ -177,7 +177,8 @@ class Steps:
         if found is not None:
             if not session.target_met:
                 tight = tight_graphs(found, weights) >= NEARLY_ALL * self.problem.n_graphs
-                worth = Worth(schedule.rate(now, gap), target, tight, now >= schedule.passes_due)
+                rate, due = schedule.rate(now, gap), now >= schedule.passes_due
+                worth = Worth(rate, pass_cost(self.problem), target, tight, due)
                 wait = min(wait, self._mix(session, known or reached, reached, found, worth))
         else:
             if self.settings.repair and self.relaxation.repairs and not session.target_met:
