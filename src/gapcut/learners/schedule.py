@@ -64,8 +64,8 @@ class CertificateSchedule:
     waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
     ``repair_excess`` what the last repair cost over what was expected of it, ``factor`` the multiple of the weights at
     which the upper end last got better, to be tried again from the iteration ``longer_due``; ``passes_due``: the same
-    for passes of labelings; ``gaps`` the
-    (iteration, absolute gap) of all certificates so far, ``target`` the absolute gap wanted at the last.
+    for passes of labelings; ``gaps`` the (iteration, absolute gap) of all certificates so far, ``target`` the absolute
+    gap wanted at the last.
     """
 
     start: int = 0

@@ -182,7 +182,11 @@ def said_of(strip: Path) -> dict[str, Any]:
 
 def record_of(channels: Sequence[str]) -> np.dtype[Any]:
     """Of a point in a strip."""
-    return np.dtype([("xyz", "<f8", (3,)), ("channels", "<f4", (channel_width(channels),))])
+    return _record(channel_width(channels))
+
+
+def _record(width: int) -> np.dtype[Any]:
+    return np.dtype([("xyz", "<f8", (3,)), ("channels", "<f4", (width,))])
 
 
 def leave_strips(
@@ -282,9 +286,7 @@ class _Strip:
         at = xyz[:, :2]
         near = np.flatnonzero(((at >= self._low) & (at <= self._high)).all(axis=1))
         if len(near):
-            records = np.empty(
-                len(near), dtype=[("xyz", "<f8", (3,)), ("channels", "<f4", channels.shape[1:])]
-            )
+            records = np.empty(len(near), dtype=_record(channels.shape[1]))
             records["xyz"], records["channels"] = xyz[near], channels[near]
             self._write("ab", records.tofile)
 
