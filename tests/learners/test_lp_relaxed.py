@@ -214,17 +214,22 @@ def test_the_best_point_before_is_mixed_with_the_one_reached(monkeypatch):
     assert any(one.value < two.value for one, two in pairs)
 
 
+def calls_of(method, monkeypatch):
+    """Grows by one whenever this method of :class:`Steps` is called from now on."""
+    calls, done = [], getattr(Steps, method)
+
+    def noted(*given):
+        calls.append(1)
+        return done(*given)
+
+    monkeypatch.setattr(Steps, method, noted)
+    return calls
+
+
 def with_passes(monkeypatch):
     """Labelings of passes inside certificates, which are tried wherever the target is missed and points are mixed, and
     however few the graphs."""
-    asked = []
-    ask = Steps._ask
-
-    def noted(*given):
-        asked.append(1)
-        return ask(*given)
-
-    monkeypatch.setattr(Steps, "_ask", noted)
+    asked = calls_of("_ask", monkeypatch)
     monkeypatch.setattr(Steps, "_lengthen", lambda *given: None)
     monkeypatch.setattr("gapcut.learners.steps.FIRST_MIXTURE", 0)
     monkeypatch.setattr("gapcut.learners.closing.WITHIN", 1e9)
@@ -410,14 +415,7 @@ def test_same_bits_for_any_number_of_threads():
 
 def test_a_resumed_run_ends_with_the_same_bits(tmp_path, monkeypatch):
     problem, *_ = tiny_one_hot(np.random.default_rng(6), 20, C=100.0)
-    mixed = []
-    done = Steps._mix
-
-    def noted(*given):
-        mixed.append(1)
-        return done(*given)
-
-    monkeypatch.setattr(Steps, "_mix", noted)
+    mixed = calls_of("_mix", monkeypatch)
     whole = solve(problem, 1e-3)
     assert mixed
     assert whole.certificate.status == "certified"
