@@ -119,7 +119,7 @@ def pass_cost(problem: LearningProblem) -> float:
 
 
 def close_in(
-    session: Session, mixture: GraphMixture, worth: Worth, ask: Callable[[FloatArray], OraclePlanes]
+    session: Session, mixture: GraphMixture, worth: Worth, ask: Callable[[FloatArray], tuple[OraclePlanes, float]]
 ) -> None:
     """Solves the shares of a mixture, and adds labelings that ``ask`` finds near the best weights, and offers the upper
     end of, while that is worth its time."""
@@ -130,7 +130,8 @@ def close_in(
         gap = bounds.upper - lower
         if not worth.goes_on(gap / bounds.upper if bounds.upper > 0.0 else 0.0) or mixture.full:
             break
-        mixture.add(ask(approach.point(session.problem, bounds.weights, mixture.weights, gap)))
+        found, _ = ask(approach.point(session.problem, bounds.weights, mixture.weights, gap))
+        mixture.add(found)
         worth.passes += 1
         precision = max(FINE * session.limits.gap * bounds.upper, COARSE * (bounds.upper - lower))
 

@@ -30,7 +30,7 @@ class PrimalDual(StepSettings, Learner):
     (``cpp/include/gapcut/learn/relaxed_dual.hpp`` says why). A *pass* is one certificate.
 
     Where C is so large, or columns are so far apart, that float32 steps do not settle the slack, ``block`` takes turns
-    with the steps, so that a run costs about twice the better of both at most; where certificates have stopped
+    with the steps, so that a run costs about twice the better of both at most; where certificates have long stopped
     improving, it goes on alone. Work is counted in iterations (:mod:`gapcut.learners.schedule`), never in seconds.
 
     The other settings are those of :class:`~gapcut.learners.steps.StepSettings`.
@@ -98,7 +98,7 @@ class PrimalDual(StepSettings, Learner):
                     steps.keep(session, planes)
                     if file is not None and file.left == 0.0:
                         steps.write(session, file)
-                elif steps.stalled:
+                elif steps.settled:
                     session.ended = planes.ended
                 else:
                     steps.advance(session, file)

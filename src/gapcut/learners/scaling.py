@@ -6,6 +6,7 @@ remove them; a few per cent more length do it at once: along ``a w`` a plane (h,
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -20,22 +21,52 @@ LONGEST: Final = 2.0
 HALVINGS: Final = 30
 """Of the interval of factors."""
 
+BACK: Final = 0.25
+"""Of what is too long beyond 1, the next try, and the other way round; where what is too short is known too, the
+geometric mean of both."""
+
 
 class Ray:
-    """Cutting planes of the objective along a multiple of the weights: below it, equal where labelings were found."""
+    """What is known of the objective along a multiple of the weights: its values where it was asked for, between which
+    it is convex, and cutting planes below it, equal where labelings were found.
 
-    def __init__(self, problem: LearningProblem, weights: FloatArray) -> None:
-        self._problem, self._weights = problem, weights
+    Planes alone say too little: a bound of the relaxation lies above what labelings attain, so that they may promise
+    most where the weights are too short.
+    """
+
+    def __init__(self, problem: LearningProblem, weights: FloatArray, first: float) -> None:
+        self._problem, self._weights, self._first = problem, weights, first
         self._square = float((weights * weights).sum())
         self._scores: list[FloatArray] = []
         self._losses: list[FloatArray] = []
+        self._uppers: dict[float, float] = {}
 
-    def add(self, found: OraclePlanes) -> None:
-        """One plane of every graph. Sums are numpy's own, in an order that no number of threads changes."""
+    def add(self, factor: float, found: OraclePlanes, upper: float) -> None:
+        """One plane of every graph, found at this factor, where the objective is at most ``upper``. Sums are numpy's
+        own, in an order that no number of threads changes."""
         self._scores.append((found.planes * self._weights).sum(axis=1))
         self._losses.append(found.losses)
+        self._uppers[factor] = upper
 
-    def best(self) -> tuple[float, float]:
+    def next(self) -> tuple[float, float]:
+        """The factor to be tried, and how low the objective may be there at most."""
+        best = min(self._uppers, key=lambda factor: (self._uppers[factor], factor))
+        slack, excess = self._uppers[best] - self._length(best), self._length(best) - self._length(1.0)
+        if slack < 0.5 * excess:  # length is most of it
+            short, long = max(factor for factor in self._uppers if factor < best), best
+        else:
+            short, long = best, min((factor for factor in self._uppers if factor > best), default=math.inf)
+        factor, least = self.allowed()
+        if long == math.inf:
+            factor = max(factor, self._first if short == 1.0 else 1.0 + (short - 1.0) / BACK)
+        elif not short < factor < long:
+            factor = 1.0 + (math.sqrt((short - 1.0) * (long - 1.0)) if short > 1.0 else BACK * (long - 1.0))
+        return factor, max(least, self._length(short))
+
+    def _length(self, factor: float) -> float:
+        return 0.5 * factor * factor * self._square
+
+    def allowed(self) -> tuple[float, float]:
         """The factor where the planes allow the least objective, and that objective, which may be too low."""
         scores, losses = np.stack(self._scores), np.stack(self._losses)
         C, columns = self._problem.C, np.arange(scores.shape[1])
@@ -48,4 +79,4 @@ class Ray:
             rises = middle * self._square > C * float(pull.mean())
             low, high = (low, middle) if rises else (middle, high)
         slack = np.maximum((losses - high * scores).max(axis=0), 0.0)
-        return high, 0.5 * high * high * self._square + C * float(slack.mean())
+        return high, self._length(high) + C * float(slack.mean())

@@ -50,7 +50,10 @@ LONGEST = 400
 """Iterations between two certificates, at most."""
 
 PATIENCE = 6
-"""Certificates without progress after which the steps are taken to have met their precision."""
+"""Certificates without progress after which the steps are taken to be as slow as can be."""
+
+MORE_PATIENCE = 4
+"""Times as many, after which they are taken to have met their precision."""
 
 SLOW_AFTER = 1000
 """Iterations before steps can count as slow; the problems of the benchmarks end by then, or are about to."""
@@ -132,6 +135,14 @@ class CertificateSchedule:
     @property
     def stalled(self) -> bool:
         """Whether the ends have not come nearer to each other by a tenth over the last certificates."""
-        if len(self.gaps) <= PATIENCE or self.gaps[-1][0] < LONGEST:
+        return self._stands_still(PATIENCE)
+
+    @property
+    def settled(self) -> bool:
+        """The same over many more, so that nothing is to be hoped for from another iteration."""
+        return self._stands_still(MORE_PATIENCE * PATIENCE)
+
+    def _stands_still(self, certificates: int) -> bool:
+        if len(self.gaps) <= certificates or self.gaps[-1][0] < LONGEST:
             return False
-        return self.gaps[-1][1] > 0.9 * self.gaps[-1 - PATIENCE][1]
+        return self.gaps[-1][1] > 0.9 * self.gaps[-1 - certificates][1]

@@ -37,9 +37,9 @@ from gapcut.typing import AnyArray, FloatArray
 CUT_ARCS = 20_000_000
 """Arcs of one graph's network above which certificates do without the cut: some 75 bytes each, and minutes."""
 
-LENGTHS, WORTH = 3, 0.2
+LENGTHS, WORTH, LENGTH_WAIT = 3, 0.2, 8 * PASS_COST
 """Multiples of the weights that a certificate may try, each where it promises so much of the gap. Where all together
-do not bring a tenth of it, the next are tried after twice as many iterations."""
+do not bring a tenth of it, the next are tried after so many iterations for each."""
 
 
 @dataclass(frozen=True)
@@ -129,15 +129,16 @@ class Steps:
         return False
 
     @property
-    def stalled(self) -> bool:
-        return self.out_of_range or self.schedule.stalled
+    def settled(self) -> bool:
+        """Whether another iteration can no longer help."""
+        return self.out_of_range or self.schedule.settled
 
     @property
     def plane_passes(self) -> float:
         """Passes of the block method that are worth what the steps have cost, where these are slow."""
-        if self.stalled:
+        if self.settled:
             return math.inf
-        slow = self.schedule.slow and self._cut_is_cheap
+        slow = (self.schedule.slow or self.schedule.stalled) and self._cut_is_cheap
         return self.schedule.gaps[-1][0] / PASS_COST if slow else 0.0
 
     @property
@@ -163,15 +164,15 @@ class Steps:
             return
         weights = self.problem.clamp(weights)
         before, self.labelings = bounds.upper, ()
-        found = None
+        found, upper = None, math.inf
         if self.relaxation.mixes and now >= FIRST_MIXTURE:
-            found = self.prove_upper(session, weights)
+            found, upper = self.prove_upper(session, weights)
         else:
             bounds.offer_primal(weights, self.relaxation.slack(weights, session.clock.left))
         session.passes += 1
         reached = self.prove_lower(session, labels)
         if found is not None:
-            self._lengthen(session, weights, found)
+            self._lengthen(session, weights, found, upper)
         gap = (bounds.upper - reached.value) / bounds.upper if bounds.upper > 0.0 else 0.0
         wait = schedule.predict(now, gap, target, schedule.unrepaired)
         if found is not None:
@@ -206,8 +207,9 @@ class Steps:
 
     def prove_upper(
         self, session: Session, weights: FloatArray, messages: Stored | None = None
-    ) -> OraclePlanes | None:
-        """The upper end from the oracle, started from the multipliers; the labelings found, where they are mixed."""
+    ) -> tuple[OraclePlanes | None, float]:
+        """The upper end from the oracle, started from the multipliers, and the labelings found, where they are
+        mixed."""
         session.calls += self.problem.n_graphs
         found = None
         if self.relaxation.mixes:
@@ -215,29 +217,25 @@ class Steps:
             total = found.mean()
         else:
             total = self.relaxation.total(weights, session.clock.left, messages)
-        session.bounds.offer_primal(weights, total.slack(weights, session.oracle.exact))
-        return found
+        return found, session.bounds.offer_primal(weights, total.slack(weights, session.oracle.exact))
 
-    def _lengthen(self, session: Session, weights: FloatArray, found: OraclePlanes) -> None:
-        """The upper end at a multiple of the weights, while the planes found promise a good part of the gap."""
-        ray, bounds = Ray(self.problem, weights), session.bounds
-        now = self.state.iterations - self.schedule.start
-        if now < self.schedule.longer_due:
+    def _lengthen(self, session: Session, weights: FloatArray, found: OraclePlanes, upper: float) -> None:
+        """The upper end at multiples of the weights, at which it is ``upper``, while they promise a good part of the
+        gap."""
+        bounds, schedule = session.bounds, self.schedule
+        now = self.state.iterations - schedule.start
+        if now < schedule.longer_due:
             return
-        ray.add(found)
-        upper, gap = bounds.upper, bounds.gap
-        for tries in range(LENGTHS):
-            factor, least = ray.best()
+        ray = Ray(self.problem, weights, schedule.factor)
+        ray.add(1.0, found, upper)
+        before, gap = bounds.upper, bounds.gap
+        for tries in range(1, LENGTHS + 1):
+            factor, least = ray.next()
             if session.target_met or bounds.upper - least < WORTH * bounds.gap:
                 break
-            if tries == 0:  # from the other side of the optimum: planes of this one are soon behind others
-                factor = max(factor, self.schedule.factor)
-            before = bounds.upper
-            longer = self._ask(session, self.problem.clamp(factor * weights))
-            if bounds.upper < before:
-                self.schedule.factor = factor
-            ray.add(longer)
-            self.schedule.longer_due = now if upper - bounds.upper > 0.1 * gap else 2 * now
+            ray.add(factor, *self._ask(session, self.problem.clamp(factor * weights)))
+            schedule.factor = ray.next()[0]
+            schedule.longer_due = now if before - bounds.upper > 0.1 * gap else now + tries * LENGTH_WAIT
 
     def prove_lower(self, session: Session, labels: Point) -> RelaxedPoint:
         """Offers the dual point of relaxed labels, one plane a graph, all of one weight."""
@@ -277,11 +275,11 @@ class Steps:
         schedule.repaired = (now, gap)
         return predicted
 
-    def _ask(self, session: Session, weights: FloatArray) -> OraclePlanes:
-        """Labelings at these weights, whose upper end is offered."""
-        found = self.prove_upper(session, weights)
+    def _ask(self, session: Session, weights: FloatArray) -> tuple[OraclePlanes, float]:
+        """Labelings at these weights and the upper end there, which is offered."""
+        found, upper = self.prove_upper(session, weights)
         assert found is not None
-        return found
+        return found, upper
 
     def _repair_cost(self, labels: NDArray[np.float32]) -> float:  # in iterations
         return self.schedule.repair_excess * self.relaxation.repair_cost(labels)

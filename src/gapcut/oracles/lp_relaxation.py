@@ -37,11 +37,8 @@ FEW_EDGES: Final = 4.0
 """Mean degree up to which the first ratio is as it is; above, multipliers share the scores among more edges, and it
 falls in proportion."""
 
-FEWEST_GRAPHS: Final = 8
-"""Whose points are mixed graph by graph."""
-
 MOST_PLANES: Final = 2**28
-"""Bytes of one plane a graph, up to which that is done."""
+"""Bytes of one plane a graph, up to which points are mixed graph by graph."""
 
 
 class LpRelaxation(Relaxation):
@@ -76,7 +73,7 @@ class LpRelaxation(Relaxation):
         """Whether edges join the same nodes. TRW-S adds up their tables first, so that its bounds hold for the one-hot
         problem, but not for the relaxation, in which each has a table of its own."""
         planes = 8 * core.n_graphs * problem.dim
-        self.mixes = core.n_labels > 1 and core.n_graphs >= FEWEST_GRAPHS and planes <= MOST_PLANES
+        self.mixes = core.n_labels > 1 and planes <= MOST_PLANES
         self.roundings += 32 * problem.n_labels + 128
 
     def weights(self) -> FloatArray:
