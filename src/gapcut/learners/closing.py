@@ -119,7 +119,10 @@ def pass_cost(problem: LearningProblem) -> float:
 
 
 def close_in(
-    session: Session, mixture: GraphMixture, worth: Worth, ask: Callable[[FloatArray], tuple[OraclePlanes, float]]
+    session: Session,
+    mixture: GraphMixture,
+    worth: Worth,
+    ask: Callable[[FloatArray], tuple[OraclePlanes, float]],
 ) -> None:
     """Solves the shares of a mixture, and adds labelings that ``ask`` finds near the best weights, and offers the upper
     end of, while that is worth its time."""
