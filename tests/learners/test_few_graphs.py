@@ -26,7 +26,7 @@ def planted(seed: int, n_graphs: int, side: int, n_labels: int, noise: float) ->
 
 
 @pytest.mark.parametrize(
-    "n_graphs, side, n_labels, noise, C",
+    ("n_graphs", "side", "n_labels", "noise", "C"),
     [(1, 6, 4, 0.5, 1e4), (1, 9, 4, 0.6, 1e2), (1, 9, 6, 0.4, 1e2), (2, 6, 4, 0.5, 1e4), (3, 6, 4, 0.5, 1e4)],
 )
 def test_few_graphs_are_certified_where_C_is_large(

@@ -40,6 +40,10 @@ falls in proportion."""
 MOST_PLANES: Final = 2**28
 """Bytes of one plane a graph, up to which points are mixed graph by graph."""
 
+MOST_TABLES: Final = 2**29
+"""Bytes of the tables of one point, up to which that is done: three more of them are kept then, or as much is taken by
+message passing."""
+
 
 class LpRelaxation(Relaxation):
     """Labels on the simplex at every node, tables on every edge whose rows and columns add up to them
@@ -73,7 +77,8 @@ class LpRelaxation(Relaxation):
         """Whether edges join the same nodes. TRW-S adds up their tables first, so that its bounds hold for the one-hot
         problem, but not for the relaxation, in which each has a table of its own."""
         planes = 8 * core.n_graphs * problem.dim
-        self.mixes = core.n_labels > 1 and planes <= MOST_PLANES
+        tables = 4 * core.n_labels**2 * int(core.edge_offset[-1])
+        self.mixes = core.n_labels > 1 and planes <= MOST_PLANES and tables <= MOST_TABLES
         self.roundings += 32 * problem.n_labels + 128
 
     def weights(self) -> FloatArray:
