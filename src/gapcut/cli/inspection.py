@@ -126,11 +126,12 @@ def check(
 
 
 def _is_graph_set(path: Path) -> bool:
-    """By content: a folder, or a zip archive such as .npz."""
+    """By content: a folder, or a zip archive such as .npz; a broken file by its name."""
     if path.is_dir():
         return True
     with open(path, "rb") as file:
-        return file.read(2) == b"PK"
+        start = file.read(9)
+    return start[:2] == b"PK" or (path.suffix == ".npz" and start[8:] != b"{")
 
 
 def _data_document(sets: Iterable[GraphSet]) -> dict[str, Any]:

