@@ -75,6 +75,7 @@ def test_weights(edge_dim, signed, tmp_path):
     if edge_dim:
         strongest = names[int(np.abs(pairwise).max(axis=(0, 1)).argmax())]
         assert figure.axes[0].get_title() == strongest
+    assert ("the 6 strongest of 9 edge features" in figure.get_suptitle()) == (edge_dim == 9)
 
 
 def test_no_global_state_is_touched(tmp_path):

@@ -116,6 +116,8 @@ def weights_figure(
     strength = np.abs(pairwise).max(axis=(0, 1), initial=0.0)
     shown = [int(d) for d in np.argsort(-strength, kind="stable")[:most] if strength[d] > 0]
     title = f"{title}\n{np.count_nonzero(pairwise):,} of {pairwise.size:,} weights are not zero"
+    if len(shown) < np.count_nonzero(strength):
+        title += f"; here the {len(shown)} strongest of {len(strength)} edge features"
     if not shown:
         figure = new_figure(5.0, 2.0)
         figure.suptitle(title, fontsize=12)
