@@ -198,7 +198,7 @@ def _listed(graphs: Any) -> list[Graph]:
         raise TypeError("a single tuple of arrays where a list of them is expected: pass [tuple]")
     if isinstance(graphs, str | PathLike):
         raise TypeError(f"{str(graphs)!r} where a list of graphs is expected: read a file with GraphSet.load")
-    if isinstance(graphs, Mapping) or not isinstance(graphs, Iterable):
+    if isinstance(graphs, Mapping) or not (hasattr(graphs, "__iter__") or hasattr(graphs, "__getitem__")):
         raise TypeError(f"a {type(graphs).__name__} where a list of graphs is expected")
     return [_as_graph(value, i) for i, value in enumerate(graphs)]
 
