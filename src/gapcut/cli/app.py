@@ -132,7 +132,7 @@ def _usage(error: CycloptsError) -> str:
             if given
             else f"missing {'option' if name[0] == '-' else 'argument'} {name}"
         )
-    if isinstance(error, UnusedCliTokensError):
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         line = f"unexpected argument {error.unused_tokens[0]!r}"
     return f"{line if line.endswith('...') else line.rstrip('.')} (see {help_of})"
 
