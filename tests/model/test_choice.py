@@ -46,6 +46,25 @@ def test_parts_of_one_graph_are_held_out_in_balance():
     assert sum(g.n_edges for g in folds.data.graphs) == len(edges)
 
 
+@pytest.mark.parametrize("weights", [(1.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)])
+def test_graphs_without_weight_judge_nothing(weights, tmp_path):
+    graphs = [g.replace(node_weights=[w] * g.n_nodes) for g, w in zip(sample_graphs(3), weights, strict=True)]
+    folds = Folds.of(data_of(graphs), 0)
+    assert sum(weights) < 2.0 or len(folds.data.graphs) == 2
+    svm = StructuredSVM(C="cv", **FAST).fit(graphs)
+    svm.save(tmp_path / "model")
+    choice = StructuredSVM.load(tmp_path / "model").choice_
+    assert "nan" not in choice.reason
+    assert np.isfinite([score for trial in choice.trials for score in trial.scores]).all()
+
+
+def test_connected_parts_without_weight_are_left_out():
+    graph = Graph(np.eye(6), [(0, 1), (2, 3)], labels=[0, 1] * 3, node_weights=[1, 1, 0, 0, 2, 0])
+    folds = Folds.of(data_of([graph]), 0)
+    assert len(folds) == 2
+    assert Folds.of(data_of([graph.replace(node_weights=[1, 1, 0, 0, 0, 0])]), 0) is None
+
+
 def test_one_connected_graph_gets_the_stated_default():
     (graph,) = sample_graphs(1, n_nodes=30)
     chain = np.stack([np.arange(29), np.arange(1, 30)], axis=1)

@@ -106,7 +106,8 @@ def _temperature(data: TrainingSet, settings: Settings, held: HeldOut | None) ->
         folds = Folds.of(data, 0)
         if folds is None:
             raise ValueError(
-                "probability=True needs graphs to hold out: give two or more, or one of several connected parts"
+                "probability=True needs graphs to hold out: give two or more whose nodes have weights, or one of "
+                "several connected parts"
             )
         limit = None if settings.time_limit is None else settings.time_limit / 2 / len(folds)
         (held,) = held_out_path(folds, replace(settings, time_limit=limit), [settings.trade_off])
@@ -129,7 +130,7 @@ def choose(
     folds = [part for data in candidates if (part := Folds.of(data, 0)) is not None]
     if not folds:
         C = values[0] if len(values) == 1 else UNCHOSEN
-        reason = f"C = {C:g} and no base tried: one connected graph leaves nothing to hold out"
+        reason = f"C = {C:g} and no base tried: one connected graph (or no weight) leaves nothing to hold out"
         return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
     firsts = [first_fold(folds[0], settings, values)]
     enough = best_of(firsts[0]).accuracy

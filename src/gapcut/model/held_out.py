@@ -42,14 +42,20 @@ class Folds:
     @classmethod
     def of(cls, data: TrainingSet, seed: int) -> Folds | None:
         """At most three folds of whole graphs, shuffled; of groups of connected parts where there is one graph. None
-        where that is connected.
+        where that is connected. What has no weight tells no two models apart and is left out.
         """
-        n = len(data.graphs)
+        weights = [data.node_weights(i) for i in range(len(data.graphs))]
+        places = [i for i, weight in enumerate(weights) if weight.sum() > 0]
+        n = len(places)
         if n > 1:
-            return cls(data, np.random.default_rng(seed).permutation(n) % min(FOLDS, n))
-        graph, code = data.graphs[0], data.codes[0]
+            kept = data if n == len(weights) else data.some(places)
+            return cls(kept, np.random.default_rng(seed).permutation(n) % min(FOLDS, n))
+        if not n:
+            return None
+        graph, code, weight = data.graphs[places[0]], data.codes[places[0]], weights[places[0]]
         group = _balanced(connected_parts(graph))
-        parts = [group == f for f in range(int(group.max(initial=0)) + 1)]
+        groups = (group == f for f in range(int(group.max(initial=0)) + 1))
+        parts = [part for part in groups if weight[part].sum() > 0]
         if len(parts) < 2:
             return None
         graphs, codes = tuple(graph.induced(part) for part in parts), tuple(code[part] for part in parts)
