@@ -54,6 +54,15 @@ def test_raw_graphs_are_compared_after_every_step(tmp_path, settings):
         assert difference(proof, other, tmp_path / "raw.npz") > 0.1
 
 
+def test_files_are_named_by_text_or_path(tmp_path):
+    proof = Machine(gap=0.1).fit_proven(sample_graphs(3))
+    proof.save(str(tmp_path / "text.npz"))
+    proof.save(tmp_path / "path.npz")
+    assert (tmp_path / "text.npz").read_bytes() == (tmp_path / "path.npz").read_bytes()
+    proof.save_graphs(str(tmp_path / "graphs.npz"))
+    assert (tmp_path / "graphs.npz").read_bytes() == b"".join(proof.graphs)
+
+
 def test_sparse_features_are_written_dense(tmp_path):
     graphs = GraphSet(
         g.with_features(node_features=sp.csr_array(np.round(g.node_features)))

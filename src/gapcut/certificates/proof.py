@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,16 +57,16 @@ class Proof(Bracket):
         """The same with more in its header."""
         return replace(self, header={**self.header, **more})
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """The proof file, whole or not at all. NumPy alone reads it."""
         header = np.array(json.dumps(dict(self.header)))
         arrays: dict[str, Any] = {"header": header, **self.arrays}
         stored = arrays if sum(array.nbytes for array in arrays.values()) <= _SMALL else _NOISE
-        write_atomically(path, lambda file: _write(file, arrays, stored))
+        write_atomically(Path(path), lambda file: _write(file, arrays, stored))
 
-    def save_graphs(self, path: Path) -> None:
+    def save_graphs(self, path: str | os.PathLike[str]) -> None:
         """The graph file that it is about."""
-        write_atomically(path, lambda file: file.writelines(self.graphs))
+        write_atomically(Path(path), lambda file: file.writelines(self.graphs))
 
 
 def prove(
