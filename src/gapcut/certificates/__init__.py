@@ -8,6 +8,7 @@ from gapcut.certificates.certificate import (
     Record,
     SharedRecord,
     Status,
+    outwards,
 )
 from gapcut.certificates.progress import spoken
 from gapcut.certificates.proof import DualPoint, Proof, packed, prove
@@ -25,6 +26,7 @@ __all__ = [
     "Status",
     "dual_bound",
     "iteration_bound",
+    "outwards",
     "packed",
     "primal_bound",
     "prove",

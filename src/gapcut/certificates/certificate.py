@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Literal
 
 from gapcut.oracles.base import ProblemName
@@ -29,6 +30,21 @@ class Bracket:
         if not math.isfinite(self.upper):
             return math.inf
         return self.gap / self.upper if self.upper > 0.0 else 0.0
+
+    def shown(self, digits: int) -> tuple[str, str]:
+        """Both ends with so many digits, rounded outwards: what is read is proven too."""
+        return outwards(self.lower, self.upper, digits)
+
+
+def outwards(lower: float, upper: float, digits: int) -> tuple[str, str]:
+    """Two ends with so many digits, the lower one rounded down, the upper one up."""
+    return _rounded(lower, digits, ROUND_FLOOR), _rounded(upper, digits, ROUND_CEILING)
+
+
+def _rounded(value: float, digits: int, towards: str) -> str:
+    if math.isfinite(value):
+        value = float(Context(prec=digits, rounding=towards).create_decimal_from_float(value))
+    return f"{value:.{digits}g}"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ def spoken(callback: Callback | None) -> Callback:
     """Prints one line after every pass, then calls ``callback``."""
 
     def say(record: Record) -> bool | None:
+        lower, upper = record.shown(4)
         print(
             f"[gapcut] pass {record.passes:3d} {record.seconds:8.1f} s   "
-            f"{record.lower:.4g} <= optimum <= {record.upper:.4g}   gap {record.relative_gap:.2%}",
+            f"{lower} <= optimum <= {upper}   gap {record.relative_gap:.2%}",
             flush=True,
         )
         return None if callback is None else callback(record)

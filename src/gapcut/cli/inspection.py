@@ -12,6 +12,7 @@ import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
+from gapcut.certificates import outwards
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, to_the_end
 from gapcut.cli.options import (
     DataPath,
@@ -315,14 +316,10 @@ def _check_document(found: ClaimCheck) -> dict[str, Any]:
 
 def _show_check(console: Console, found: ClaimCheck, sampled: str | None) -> None:
     claimed = found.claimed
+    (lower, upper), (new_lower, new_upper) = claimed.shown(9), outwards(found.lower, found.upper, 9)
     rows = [
-        ["lower end", f"{claimed.lower:.9g}", f"{found.lower:.9g}", "a new training run"],
-        [
-            "upper end",
-            f"{claimed.upper:.9g}",
-            f"{found.upper:.9g}",
-            "one exact oracle pass at the stored weights",
-        ],
+        ["lower end", lower, new_lower, "a new training run"],
+        ["upper end", upper, new_upper, "one exact oracle pass at the stored weights"],
     ]
     console.print(Cells(["", "claimed", "recomputed", "by"], rows))
     console.print(

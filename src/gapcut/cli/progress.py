@@ -65,9 +65,10 @@ def progress(task: str, target: float | None = None, before: str = "") -> Iterat
         before_that: list[Record] = []
 
         def show(record: Record) -> None:
+            lower, upper = record.shown(5)
             status(
-                f"{task}: pass {record.passes}, {record.seconds:.1f} s, {record.lower:.5g} <= optimum <= "
-                f"{record.upper:.5g}, gap {percent(record.relative_gap)}{_at_work(record, before_that)}"
+                f"{task}: pass {record.passes}, {record.seconds:.1f} s, {lower} <= optimum <= "
+                f"{upper}, gap {percent(record.relative_gap)}{_at_work(record, before_that)}"
             )
             before_that[:] = [record]
 

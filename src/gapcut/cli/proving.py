@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from gapcut.certificates import outwards
 from gapcut.cli.exits import DONE, to_the_end
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, claim_again
 from gapcut.cli.outputs import GRAPHS, PROOF, Force, Kind, check_outputs, graphs_path, write_result
@@ -92,13 +93,14 @@ def proof_document(found: Proof, path: Path) -> dict[str, Any]:
 def proof_line(document: dict[str, Any]) -> str:
     """One line of it."""
     less = "" if document["confirms"] else " (less than the certificate claims)"
+    lower, upper = outwards(document["lower"], document["upper"], 9)
     return (
-        f"{document['proof']} shows {document['lower']:.9g} <= optimum <= this model <= {document['upper']:.9g}, gap "
+        f"{document['proof']} shows {lower} <= optimum <= this model <= {upper}, gap "
         f"{percent(document['relative_gap'])}{less}; check it with check_proof.py and {document['graphs']}"
     )
 
 
 def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
-    claimed = svm.certificate_
-    console.print(f"claim         {claimed.lower:.9g} <= optimum <= this model <= {claimed.upper:.9g}")
+    lower, upper = svm.certificate_.shown(9)
+    console.print(f"claim         {lower} <= optimum <= this model <= {upper}")
     console.print(f"proof         {proof_line(document)}")

@@ -103,13 +103,14 @@ def percent(value: float) -> str:
 
 def certificate_line(certificate: Certificate) -> str:
     """The certificate in one line."""
-    ends = f"{certificate.lower:.6g} <= optimum <= model <= {certificate.upper:.6g}"
+    lower, upper = certificate.shown(6)
+    ends = f"{lower} <= optimum <= model <= {upper}"
     gap = percent(certificate.relative_gap)
     line = f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
     claim = certificate.one_hot
     if claim is None:
         return line
-    beside = f"one-hot: {claim.lower:.6g} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
+    beside = f"one-hot: {claim.shown(6)[0]} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
     return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
 
 

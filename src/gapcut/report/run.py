@@ -169,7 +169,8 @@ def _class_table(scores: Scores) -> PageTable:
 
 def _certificate_note(model: Machine) -> str:
     c = model.certificate_
+    lower, upper = c.shown(6)
     return (
-        f"Training, {c.problem}: {c.lower:.6g} <= optimum <= model <= {c.upper:.6g}, "
+        f"Training, {c.problem}: {lower} <= optimum <= model <= {upper}, "
         f"relative gap {100 * c.relative_gap:.3g} %, {c.status}."
     )
