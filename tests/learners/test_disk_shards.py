@@ -61,7 +61,7 @@ def test_turns_of_planes_and_proofs(engine, make):
         result = PrimalDual(engine=where).run(problem, make(problem), LIMITS)
         point = result.dual_point
         found.append(
-            (point.relaxation.prove_slack(result.weights, True), point.relaxation.whole(point.labels)[1])
+            (point.relaxation.prove_slack(result.weights, True), point.relaxation.whole(point.labels())[1])
         )
     assert found[0][0].slack == found[1][0].slack
     for name, array in found[0][1].items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -34,11 +34,12 @@ FORMAT: Final = {"format": "gapcut proof", "version": 3}
 
 @dataclass(frozen=True)
 class DualPoint:
-    """What a run can prove its ends with: the ``relaxation`` with its iterates, the ``labels`` behind the best lower
-    end (None: the true ones), and whether bounds at the weights may be made ``closely``, by a pass of cuts."""
+    """What a run can prove its ends with: the ``relaxation`` with its iterates, what finds the ``labels`` behind the
+    best lower end (None: the true ones), and whether bounds at the weights may be made ``closely``, by a pass of cuts
+    or messages."""
 
     relaxation: Relaxation
-    labels: Point | None
+    labels: Callable[[], Point | None]
     closely: bool
 
 
@@ -80,7 +81,7 @@ def prove(
     """
     relaxation = point.relaxation
     above = relaxation.prove_slack(weights, point.closely)
-    lower, below = _lower(problem, relaxation, point.labels or truth)
+    lower, below = _lower(problem, relaxation, point.labels() or truth)
     if lower <= no_plane_bound(problem):  # nothing that the labels prove, but what the true ones do
         lower, below = _lower(problem, relaxation, truth)
     nodes = np.diff(problem.core.node_offset).max(initial=0)

@@ -54,27 +54,27 @@ class Block(Learner):
         if self.engine is not None:
             session.oracle = session.oracle.on(self.engine)
         with session.guard():
-            for _ in self.ascend(session):
-                pass
+            progress = self.begin(session)
+            while session.goes_on:
+                self.one_pass(session, progress)
         return session.result()
 
-    def ascend(self, session: Session) -> Iterator[None]:
-        """Pass by pass, while the session goes on."""
+    def begin(self, session: Session) -> PlaneProgress:
+        """Before the first pass."""
         oracle = session.oracle
         steady = oracle.exact and oracle.solves == "relaxed binary"
         stabilisation, inner = _STEADY if steady else _BOLD
-        progress = _Progress(
+        return PlaneProgress(
             stabilisation if self.stabilisation is None else self.stabilisation,
             inner if self.inner is None else self.inner,
         )
-        while session.goes_on:
-            self._one_pass(session, progress)
-            yield
 
-    def _one_pass(self, session: Session, progress: _Progress) -> None:
+    def one_pass(self, session: Session, progress: PlaneProgress) -> None:
+        """All graphs at one point, and sweeps over the planes known."""
         bounds, clock = session.bounds, session.clock
         cache = progress.cache
         w = bounds.weights if cache is None else self._oracle_point(session, cache.weights, progress)
+        progress.asked = w
         cache, total, added = self._ask(session, cache, w)
         progress.cache = cache
         session.passes += 1
@@ -115,7 +115,7 @@ class Block(Learner):
         assert cache is not None
         return cache, OracleTotal(plane / n, loss / n, mean_bound(bound, n)), added
 
-    def _oracle_point(self, session: Session, dual: FloatArray, progress: _Progress) -> FloatArray:
+    def _oracle_point(self, session: Session, dual: FloatArray, progress: PlaneProgress) -> FloatArray:
         """Between the best weights and the dual's; closer to the latter while passes bring no new plane.
 
         Entries that the dual has at 0 and that have become small are set to 0 (exact zeros are what the
@@ -186,12 +186,14 @@ def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
 
 
 @dataclass
-class _Progress:
-    """Counts passes in a row that brought no plane (``quiet``), and that moved no bound either (``idle``)."""
+class PlaneProgress:
+    """Of a run, from pass to pass: the ``cache``, where the last one ``asked``, and passes in a row that brought no
+    plane (``quiet``), and that moved no bound either (``idle``)."""
 
     stabilisation: float
     inner: float
     cache: PlaneCache | None = None
+    asked: FloatArray | None = None
     upper: float = float("inf")
     lower: float = float("-inf")
     quiet: int = 0

@@ -80,7 +80,7 @@ class PrimalDual(StepSettings, Learner):
 
     def _go_on(self, session: Session, steps: Steps) -> LearnResult:
         """From where ``steps`` are, at their C."""
-        file = None
+        file = planes = None
         if self.checkpoint is not None:
             file = Checkpoint(
                 self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds, self.chosen
@@ -92,7 +92,7 @@ class PrimalDual(StepSettings, Learner):
             session.shared = steps.shared
             steps.keep(session, planes)
             while session.goes_on:
-                if planes.passes < steps.plane_passes and not planes.ended:
+                if steps.leaves_turn_to(planes):
                     steps.labelings = ()  # a run that is resumed here knows none
                     planes.one_pass()
                     steps.keep(session, planes)
@@ -111,7 +111,7 @@ class PrimalDual(StepSettings, Learner):
         result = session.result()
         proof = replace(result.certificate, one_hot=claim)
         start = None if session.broken else steps.warm_start
-        return replace(result, certificate=proof, warm_start=start, dual_point=steps.dual_point())
+        return replace(result, certificate=proof, warm_start=start, dual_point=steps.dual_point(planes))
 
     def _claim(self, session: Session, steps: Steps) -> OneHotClaim | None:
         """Of the one-hot problem, where its relaxation has been learned to the target."""

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from gapcut import _core
 from gapcut.certificates import DualPoint
 from gapcut.engines import OutOfTime
 from gapcut.engines.shards import ShardEngine
@@ -41,6 +42,9 @@ LENGTHS, WORTH, LENGTH_WAIT = 3, 0.2, 8 * PASS_COST
 """Multiples of the weights that a certificate may try, each where it promises so much of the gap. Where all together
 do not bring a tenth of it, the next are tried after so many iterations for each."""
 
+FEWEST_GRAPHS = 8
+"""Of forests on which planes come first."""
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -67,6 +71,9 @@ class Steps:
         self.settings = settings
         self.relaxation = oracle.relaxation(settings.native(), settings.n_threads, engine)
         self.state = self.relaxation.state
+        many = self.relaxation.mixes and problem.n_graphs >= FEWEST_GRAPHS
+        self.forests = many and _core.acyclic(problem.core)
+        """Whether labelings are all there is, of graphs enough for planes."""
         self._begin(problem)
 
     def _begin(self, problem: LearningProblem) -> None:
@@ -92,10 +99,13 @@ class Steps:
         """A copy of the iterates."""
         return WarmStart(self.problem.fingerprint, self.relaxation.save())
 
-    def dual_point(self) -> DualPoint:
-        """What a proof can be made of."""
-        labels = None if self.best is None else self.best.relaxed
-        return DualPoint(self.relaxation, labels, self._cut_is_cheap)
+    def dual_point(self, planes: PlaneTurns | None) -> DualPoint:
+        """What a proof can be made of: the best point of the steps, or the labelings of planes that prove more."""
+        best, value = self.best, -math.inf if self.best is None else self.best.value
+        if planes is None or not self.relaxation.mixes or planes.lower <= value:
+            return DualPoint(self.relaxation, lambda: None if best is None else best.relaxed, self._cut_is_cheap)
+        found = planes.labelings()
+        return DualPoint(self.relaxation, partial(found.point, self.relaxation), self.forests or self._cut_is_cheap)
 
     def start_from(self, start: WarmStart) -> None:
         """The iterates of another run, at this problem's C; left as they are where data differ."""
@@ -133,13 +143,15 @@ class Steps:
         """Whether another iteration can no longer help."""
         return self.out_of_range or self.schedule.settled
 
-    @property
-    def plane_passes(self) -> float:
-        """Passes of the block method that are worth what the steps have cost, where these are slow."""
-        if self.settled:
-            return math.inf
+    def leaves_turn_to(self, planes: PlaneTurns) -> bool:
+        """Whether a pass of planes is next: on forests from the beginning, while they get on; elsewhere where the steps
+        are slow, for as long as these took."""
+        if planes.ended:
+            return False
+        if self.settled or (self.forests and self.schedule.start == 0 and planes.get_on):
+            return True
         slow = (self.schedule.slow or self.schedule.stalled) and self._cut_is_cheap
-        return self.schedule.gaps[-1][0] / PASS_COST if slow else 0.0
+        return slow and planes.passes < self.schedule.gaps[-1][0] / PASS_COST
 
     @property
     def _cut_is_cheap(self) -> bool:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
 
 from gapcut.learners.base import Session
 from gapcut.learners.block import Block
 from gapcut.oracles.base import Oracle
+from gapcut.oracles.relaxation import Point, Relaxation
+from gapcut.problem import LearningProblem
+from gapcut.typing import FloatArray
+
+SOME: Final = 3
+LESS, MORE = 0.75, 2.0
+"""Planes get on while so many passes leave at most ``LESS`` of the gap, or raise the lower end to ``MORE`` times what
+it was: at large C it has a long way to go before the gap begins to fall."""
 
 
 class PlaneTurns:
@@ -19,7 +31,9 @@ class PlaneTurns:
         self._session = session
         self._own = Session(session.problem, oracle, replace(session.limits, max_passes=None))
         self._own.clock = session.clock
-        self._passes = Block(seed=seed).ascend(self._own)
+        self._block = Block(seed=seed)
+        self._progress = self._block.begin(self._own)
+        self._asked: list[FloatArray] = []
 
     @property
     def passes(self) -> int:
@@ -29,6 +43,31 @@ class PlaneTurns:
     def ended(self) -> str:
         """Why no pass can help any more; empty while some can."""
         return self._own.ended
+
+    @property
+    def get_on(self) -> bool:
+        """Whether the last passes brought the ends nearer to each other, or there were too few to tell."""
+        history = self._own.history
+        if len(history) <= SOME:
+            return True
+        before, now = history[-1 - SOME], history[-1]
+        return now.gap <= LESS * before.gap or now.lower >= MORE * before.lower > 0.0
+
+    @property
+    def lower(self) -> float:
+        """What the planes prove, on their own."""
+        return self._own.bounds.lower
+
+    def labelings(self) -> FoundLabelings:
+        """Those behind the planes, with the shares that prove their lower end."""
+        problem, cache = self._own.problem, self._progress.cache
+        n = problem.n_graphs
+        shares = np.zeros(len(self._asked) * n)
+        if cache is not None:
+            masses = cache.masses()  # a pass that was cut off may have asked of some graphs only
+            shares[: len(masses)] = masses
+        shares = shares.reshape(-1, n) * (n / problem.C)
+        return FoundLabelings(problem, self._own.oracle, tuple(self._asked), shares)
 
     def one_pass(self) -> None:
         """A pass of both sessions; what is proven in one that is cut off holds all the same."""
@@ -50,7 +89,43 @@ class PlaneTurns:
             raise ValueError(f"{passes} passes of planes, of which {self.passes} can be made")
 
     def _pass(self) -> None:
+        if not self._own.goes_on:
+            return
         try:
-            next(self._passes, None)
+            self._block.one_pass(self._own, self._progress)
         finally:
+            assert self._progress.asked is not None
+            self._asked.append(self._progress.asked)
             self._session.bounds.join(self._own.bounds)
+
+
+@dataclass(frozen=True)
+class FoundLabelings:
+    """Labelings of all graphs by the ``weights`` at which ``oracle`` was asked for them, so that it can be asked again:
+    kept, they would be as long as the nodes of all graphs, each pass. ``shares`` (passes, n) of them make a point; what
+    is left of 1 is the truth's."""
+
+    problem: LearningProblem
+    oracle: Oracle
+    weights: Sequence[FloatArray]
+    shares: FloatArray
+
+    def point(self, relaxation: Relaxation, time_left: float | None = None) -> Point | None:
+        """The point. None where that of the steps, from which it is made, is no number."""
+        found = relaxation.reached()
+        if found is None:
+            return None
+        nothing, whole = np.zeros(self.problem.n_graphs), np.ones(self.problem.n_graphs)
+        truth = self.problem.core.labels[None]
+        found = relaxation.mixed(found, found, truth, np.stack([nothing, nothing, whole]))
+        taken = np.maximum(0.0, 1.0 - self.shares.sum(axis=0))
+        for w, share in zip(self.weights, self.shares, strict=True):
+            if not share.any():
+                continue
+            labels = self.oracle.evaluate(w, None, time_left).labels
+            assert labels is not None
+            both = taken + share
+            new = np.divide(share, both, out=np.zeros_like(both), where=both > 0.0)
+            found = relaxation.mixed(found, found, labels[None], np.stack([1.0 - new, nothing, new]))
+            taken = both
+        return found
