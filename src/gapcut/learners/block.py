@@ -75,14 +75,16 @@ class Block(Learner):
         cache = progress.cache
         w = bounds.weights if cache is None else self._oracle_point(session, cache.weights, progress)
         progress.asked = w
-        cache, total, added = self._ask(session, cache, w)
-        progress.cache = cache
+        total, added = self._ask(session, progress, w)
+        cache = progress.cache
+        assert cache is not None
         session.passes += 1
         session.calls += session.problem.n_graphs
         session.offer_primal(w, total)
         if not session.target_met:
             try:
-                cache.sweep(progress.inner * _gap(session, w, total), self.max_sweeps, clock.left)
+                precision = progress.inner * _gap(session, w, total)
+                progress.sweeps = cache.sweep(precision, self.max_sweeps, clock.left)
             finally:
                 bounds.offer_dual(*cache.refresh())
             cache.tick(self.keep)
@@ -94,10 +96,8 @@ class Block(Learner):
             )
         session.record(cache.size)
 
-    def _ask(
-        self, session: Session, cache: PlaneCache | None, w: FloatArray
-    ) -> tuple[PlaneCache, OracleTotal, int]:
-        """All graphs at ``w``: planes into the cache, made for the first of them; their means; how many were new."""
+    def _ask(self, session: Session, progress: PlaneProgress, w: FloatArray) -> tuple[OracleTotal, int]:
+        """All graphs at ``w``: planes into the cache, made for the first of them; means, and how many were new."""
         n, added = session.problem.n_graphs, 0
         plane, loss, bound = np.zeros(session.problem.dim), 0.0, 0.0
         chunk = int(np.clip(_CHUNK_BYTES // (8 * len(w) + 1), *_CHUNK))
@@ -106,14 +106,14 @@ class Block(Learner):
             return session.oracle.evaluate(w, graphs.tolist(), left)
 
         for graphs, answer in in_chunks(session, ask, w, chunk, session.oracle.elsewhere):
-            if cache is None:
-                cache = plane_cache(session.problem, answer.planes, self.memory_mb, self.seed)
-            added += cache.add(graphs, answer.planes, answer.losses)
+            if progress.cache is None:
+                progress.cache = plane_cache(session.problem, answer.planes, self.memory_mb, self.seed)
+                progress.entries = np.count_nonzero(answer.planes) / len(graphs)
+            added += progress.cache.add(graphs, answer.planes, answer.losses)
             plane += answer.planes.sum(axis=0)
             loss += float(answer.losses.sum())
             bound += float(answer.bounds.sum())
-        assert cache is not None
-        return cache, OracleTotal(plane / n, loss / n, mean_bound(bound, n)), added
+        return OracleTotal(plane / n, loss / n, mean_bound(bound, n)), added
 
     def _oracle_point(self, session: Session, dual: FloatArray, progress: PlaneProgress) -> FloatArray:
         """Between the best weights and the dual's; closer to the latter while passes bring no new plane.
@@ -187,13 +187,16 @@ def _gap(session: Session, w: FloatArray, total: OracleTotal) -> float:
 
 @dataclass
 class PlaneProgress:
-    """Of a run, from pass to pass: the ``cache``, where the last one ``asked``, and passes in a row that brought no
-    plane (``quiet``), and that moved no bound either (``idle``)."""
+    """Of a run, from pass to pass: the ``cache`` of planes with about so many ``entries`` that are not 0, where the
+    last pass ``asked`` and its ``sweeps``, and passes in a row that brought no plane (``quiet``), and that moved no
+    bound either (``idle``)."""
 
     stabilisation: float
     inner: float
     cache: PlaneCache | None = None
+    entries: float = 0.0
     asked: FloatArray | None = None
+    sweeps: int = 0
     upper: float = float("inf")
     lower: float = float("-inf")
     quiet: int = 0

@@ -103,9 +103,13 @@ class Steps:
         """What a proof can be made of: the best point of the steps, or the labelings of planes that prove more."""
         best, value = self.best, -math.inf if self.best is None else self.best.value
         if planes is None or not self.relaxation.mixes or planes.lower <= value:
-            return DualPoint(self.relaxation, lambda: None if best is None else best.relaxed, self._cut_is_cheap)
+            return DualPoint(
+                self.relaxation, lambda: None if best is None else best.relaxed, self._cut_is_cheap
+            )
         found = planes.labelings()
-        return DualPoint(self.relaxation, partial(found.point, self.relaxation), self.forests or self._cut_is_cheap)
+        return DualPoint(
+            self.relaxation, partial(found.point, self.relaxation), self.forests or self._cut_is_cheap
+        )
 
     def start_from(self, start: WarmStart) -> None:
         """The iterates of another run, at this problem's C; left as they are where data differ."""

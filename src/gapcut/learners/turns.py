@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from gapcut.certificates import Record
 from gapcut.learners.base import Session
 from gapcut.learners.block import Block
 from gapcut.oracles.base import Oracle
@@ -19,6 +21,17 @@ SOME: Final = 3
 LESS, MORE = 0.75, 2.0
 """Planes get on while so many passes leave at most ``LESS`` of the gap, or raise the lower end to ``MORE`` times what
 it was: at large C it has a long way to go before the gap begins to fall."""
+
+BEGUN: Final = 0.9
+CLOSE: Final = 0.01
+FAR: Final = 1500.0
+"""Where the relative gap is below ``BEGUN``, they are given up when at this rate it would take more than so many
+iterations of the steps until it is ``CLOSE``."""
+
+ASKING: Final = 4.0
+PRODUCT: Final = 1.4
+"""Iterations in the time of asking for all planes, about (measured 3 to 5), and what a product with an entry of a plane
+costs of one with an entry of the features or tables."""
 
 
 class PlaneTurns:
@@ -51,7 +64,23 @@ class PlaneTurns:
         if len(history) <= SOME:
             return True
         before, now = history[-1 - SOME], history[-1]
-        return now.gap <= LESS * before.gap or now.lower >= MORE * before.lower > 0.0
+        if now.gap > LESS * before.gap and now.lower < MORE * before.lower:
+            return False
+        return now.relative_gap > BEGUN or self._iterations_to_go(before, now) <= FAR
+
+    def _iterations_to_go(self, before: Record, now: Record) -> float:
+        """In the time of the passes that are still to come. Products are counted, so that it does not depend on
+        clocks."""
+        if now.relative_gap <= CLOSE:
+            return 0.0
+        rate = math.log(max(before.gap / now.gap, 1.0)) / SOME
+        problem, progress = self._own.problem, self._progress
+        core = problem.core
+        tables = int(core.edge_offset[-1]) * core.n_labels**2
+        iteration = max(1, int(core.node_offset[-1]) * problem.unary_count + tables)
+        swept = PRODUCT * progress.sweeps * now.planes * progress.entries
+        passes = math.log(now.relative_gap / CLOSE) / rate if rate > 0.0 else math.inf
+        return passes * (ASKING + swept / iteration)
 
     @property
     def lower(self) -> float:
