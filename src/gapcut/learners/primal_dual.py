@@ -29,6 +29,9 @@ class PrimalDual(StepSettings, Learner):
     ascent where that pays, a dual point and so the lower bound. Both are valid whatever the steps did
     (``cpp/include/gapcut/learn/relaxed_dual.hpp`` says why). A *pass* is one certificate.
 
+    Where all graphs are forests and one label a node is learned, labelings are all there is: passes of ``block`` come
+    first, while they get on.
+
     Where C is so large, or columns are so far apart, that float32 steps do not settle the slack, ``block`` takes turns
     with the steps, so that a run costs about twice the better of both at most; where certificates have long stopped
     improving, it goes on alone. Work is counted in iterations (:mod:`gapcut.learners.schedule`), never in seconds.
