@@ -349,6 +349,7 @@ class Steps:
             return
         schedule = asdict(kept.schedule)
         numbers = {"schedule": schedule, "planes": kept.planes, "out_of_range": self.out_of_range}
+        numbers["begun"] = self.state.iterations > 0
         file.write(kept.progress, session, arrays, numbers)
 
     def _arrays(self, kept: Kept) -> dict[str, AnyArray]:
@@ -372,7 +373,7 @@ class Steps:
             numbers = meta["numbers"]
             weights, labels = arrays["best_weights"], arrays.get("best_labels")
             self.out_of_range = numbers["out_of_range"] is True
-            if not self.out_of_range:
+            if numbers["begun"] is True and not self.out_of_range:  # new iterates are not those loaded at 0
                 self.relaxation.load(arrays)
             self.schedule = CertificateSchedule(**numbers["schedule"])
             if weights.shape != (self.problem.dim,) or not np.isfinite(weights).all():
