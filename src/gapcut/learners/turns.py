@@ -30,8 +30,8 @@ iterations of the steps until it is ``CLOSE``."""
 
 ASKING: Final = 4.0
 PRODUCT: Final = 1.4
-"""Iterations in the time of asking for all planes, about (on 200 trees 3 to 5, on stars 20), and what a product with an entry of a
-plane costs of one with an entry of the features or tables."""
+"""Iterations in the time of asking for all planes, about (on 200 trees 3 to 5, on stars 20), and what a product
+with an entry of a plane costs of one with an entry of the features or tables."""
 
 
 class PlaneTurns:
