@@ -55,6 +55,26 @@ def test_whole_graphs_share_a_fold(count):
     assert np.unique(fold).tolist() == list(range(min(5, count)))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_graphs_that_are_alike_are_spread_over_the_folds(seed):
+    """Pages of a few books: chance puts three of one book into one fold more often than not."""
+    rng = np.random.default_rng(seed)
+    book = rng.permutation(np.repeat(np.arange(7), [5, 5, 4, 6, 3, 5, 5]))
+    centres = 10.0 * rng.normal(size=(7, 4))
+    graphs = [Graph(centres[b] + rng.normal(size=(int(rng.integers(3, 9)), 4)), None) for b in book]
+    rows = np.concatenate([g.node_features for g in graphs]).astype(np.float32)
+    labelled = np.ones(len(rows), dtype=bool)
+    fold = node_folds(graphs, labelled, seed, rows=rows)
+    first = np.cumsum([0, *(g.n_nodes for g in graphs)])[:-1]
+    assert np.bincount(fold[first]).min() >= len(graphs) // 5
+    most = max(int(np.bincount(fold[first][book == b]).max()) for b in range(7))
+    by_chance = node_folds(graphs, labelled, seed)[first]
+    assert most <= 2
+    assert most <= max(int(np.bincount(by_chance[book == b]).max()) for b in range(7))
+    other = node_folds(graphs, labelled, seed + 100, rows=rows)
+    assert (other != fold).any(), "seeds still tell folds apart"
+
+
 def test_one_graph_is_cut_in_stretches_that_hold_together():
     order = np.random.default_rng(0).permutation(100)
     g = Graph(np.zeros((100, 1)), np.stack([order[:-1], order[1:]], axis=1))

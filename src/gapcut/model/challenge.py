@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from gapcut.model.held_out import (
     first_fold,
     most_accurate,
     other_folds,
+    paired,
     trials_of,
 )
 from gapcut.model.settings import Settings
@@ -47,6 +49,14 @@ def worth_trying(held: HeldOut) -> bool:
     return held.accuracy <= NEARLY_ALL
 
 
+def behind(fold: Fold, held: HeldOut) -> bool:
+    """Whether the first fold is labelled alike, or worse by a standard error of the difference: others cannot be
+    expected to make up for it."""
+    at = held.folds.fold == 0
+    gain, error = paired(fold.right - held.right[at], fold.weight)
+    return gain <= (-error if math.isfinite(error) else 0.0)
+
+
 def challenge(
     held: HeldOut,
     folds: Folds,
@@ -57,12 +67,13 @@ def challenge(
 ) -> Challenge:
     """``settings`` on ``folds`` against ``held``, whose graphs and folds are the same.
 
-    The first fold along the ``values`` of C, the others only if it is ahead there. ``at``: the first fold must be ahead
-    at this C alone before it is learned along all values; then the other folds are too, from the smallest on.
+    The first fold along the ``values`` of C, the others only if it is not :func:`behind` there. ``at``: so must the
+    first fold be at this C alone before it is learned along all values; then the other folds are too, from the smallest
+    on.
     ``certified``: only values of C count at which every fold reached its gap.
     """
     first = first_fold(folds, settings, values if at is None else [at], certified)
-    if not first or best_of(first).accuracy <= held.by_fold[0]:
+    if not first or behind(best_of(first), held):
         return Challenge(first)
     if at is not None and len(values) > 1:
         first = first_fold(folds, settings, values, certified)

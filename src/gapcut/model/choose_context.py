@@ -25,10 +25,10 @@ def choose_context(
     """The set whose base sees context, where the folds are labelled better with it, else all as it is.
 
     ``choice``, ``held``: of ``data``, whose base sees edges; ``limit``: seconds of one fit to a fold. The first fold
-    must be ahead at the C of ``choice``. Then C is sought among all ``values`` anew, and the smallest is taken that is
-    as good as the best within a standard error: such a base has used what edges tell already, so that folds of like
-    graphs hardly tell values of C apart, and graphs unlike them are labelled better with the small ones. Nothing is
-    tried where no node has a neighbour.
+    must not be clearly behind at the C of ``choice``. Then C is sought among all ``values`` anew, and the smallest is
+    taken that is as good as the best within a standard error: such a base has used what edges tell already, so that
+    folds of like graphs hardly tell values of C apart, and graphs unlike them are labelled better with the small ones.
+    Nothing is tried where no node has a neighbour.
     """
     if not worth_trying(held) or not any(graph.n_edges for graph in graphs):
         return data, choice, held

@@ -173,7 +173,7 @@ def fit_base(
     holds a row of each node, and of graphs that are read as they are asked for a few at a time."""
     start = time.monotonic()
     rows, columns = _varying(node_rows(graphs, features != "own", len(codes)))
-    own, said = _grown(base, rows, _Nodes.of(graphs, codes, seed), codes, n_classes, seed, n_threads)
+    own, said = _grown(base, rows, _Nodes.of(graphs, codes, rows, seed), codes, n_classes, seed, n_threads)
     first: BaseFeatures = "own" if features == "own" else "edges"
     found = Base(first, columns, None, (own,), n_classes, _log(said), said, time.monotonic() - start)
     return add_context(found, base, graphs, codes, seed, n_threads) if features == "context" else found
@@ -192,7 +192,7 @@ def add_context(
     assert found.said is not None
     start = time.monotonic() - found.seconds
     rows = _chosen(node_rows(graphs, True, len(codes)), found.columns)
-    context, nodes = Context.of(graphs), _Nodes.of(graphs, codes, seed)
+    context, nodes = Context.of(graphs), _Nodes.of(graphs, codes, rows, seed)
     rounds, said = list(found.rounds), found.said
     for _ in range(len(rounds), _ROUNDS["context"]):
         table = _with_context(rows, said, graphs, context)
@@ -211,12 +211,13 @@ class _Nodes:
     weights: FloatArray | None
 
     @classmethod
-    def of(cls, graphs: Sequence[Graph], codes: IntArray, seed: int) -> _Nodes:
+    def of(cls, graphs: Sequence[Graph], codes: IntArray, rows: Float32Array, seed: int) -> _Nodes:
         known = [(g.n_nodes, g.node_weights) for g in graphs]
         weights = None
         if any(own is not None for _, own in known):
             weights = np.concatenate([np.ones(size) if own is None else own for size, own in known])
-        return cls(node_folds(graphs, codes >= 0, seed, sizes=[size for size, _ in known]), weights)
+        sizes = [size for size, _ in known]
+        return cls(node_folds(graphs, codes >= 0, seed, sizes=sizes, rows=rows), weights)
 
 
 def _grown(

@@ -8,9 +8,13 @@ import numpy as np
 
 from gapcut.data import Graph, connected_parts
 from gapcut.late import sparse as sp
-from gapcut.typing import BoolArray, IntArray
+from gapcut.typing import BoolArray, Float32Array, FloatArray, IntArray
 
 FOLDS = 5
+
+_MOST_WORK = 2_000_000_000
+"""Graphs squared times columns up to which graphs are put in an order of likeness; where there are more, shuffling
+spreads them evenly enough."""
 
 
 def node_folds(
@@ -19,18 +23,31 @@ def node_folds(
     seed: int,
     folds: int = FOLDS,
     sizes: Sequence[int] | None = None,
+    rows: Float32Array | None = None,
 ) -> IntArray:
-    """(V,) fold of each node of all graphs, from 0 on. ``sizes``: nodes of each, where they are known.
+    """(V,) fold of each node of all graphs, from 0 on. ``sizes``: nodes of each, where they are known; ``rows`` (V, D)
+    tell which graphs are alike.
 
-    Whole graphs, shuffled, where two or more have labelled nodes (mask (V,) over all of them). Otherwise the graph is
-    cut in stretches of a breadth-first order with as many labelled nodes each, so that neighbours mostly share a fold.
+    Whole graphs, shuffled, where two or more have labelled nodes (mask (V,) over all of them); graphs that are alike
+    are spread over the folds: pages of one book that chance puts into one fold have no like left to be learned from,
+    and what is said of them depends on chance. Otherwise the graph is cut in stretches of a breadth-first order with
+    as many labelled nodes each, so that neighbours mostly share a fold.
     """
     sizes = [g.n_nodes for g in graphs] if sizes is None else sizes
     owner = np.repeat(np.arange(len(graphs)), sizes)
     known = np.unique(owner[labelled])
     if len(known) >= 2:
         fold = np.zeros(len(graphs), dtype=np.int64)
-        fold[np.random.default_rng(seed).permutation(known)] = np.arange(len(known)) % min(folds, len(known))
+        rng, count = np.random.default_rng(seed), min(folds, len(known))
+        if rows is None or len(known) ** 2 * rows.shape[1] > _MOST_WORK:
+            fold[rng.permutation(known)] = np.arange(len(known)) % count
+            return fold[owner]
+        ends = np.cumsum([0, *sizes])
+        means = [rows[ends[i] : ends[i + 1]].mean(axis=0, dtype=np.float64) for i in known.tolist()]
+        order = known[_by_likeness(np.stack(means))]
+        for start in range(0, len(order), count):  # neighbours in the order into different folds
+            some = order[start : start + count]
+            fold[some] = rng.permutation(count)[: len(some)]
         return fold[owner]
     count = int(labelled.sum())
     order = np.argsort(
@@ -39,6 +56,22 @@ def node_folds(
     before = np.empty(len(owner), dtype=np.int64)
     before[order] = np.cumsum(labelled[order]) - labelled[order]
     return np.minimum(before, max(0, count - 1)) * min(folds, count) // max(1, count)
+
+
+def _by_likeness(kinds: FloatArray) -> IntArray:
+    """An order (n,) of rows (n, D) in which like ones are neighbours: from the most unlike one on always to the nearest
+    that is left, in units of each column's spread. Sums are numpy's own, so that no number of threads changes it."""
+    spread = kinds.std(axis=0)
+    kinds = (kinds - kinds.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    left = np.ones(len(kinds), dtype=np.bool_)
+    order = np.empty(len(kinds), dtype=np.int64)
+    at = int((kinds**2).sum(axis=1).argmax())
+    for place in range(len(kinds)):
+        if place > 0:
+            away = ((kinds - kinds[at]) ** 2).sum(axis=1)
+            at = int(np.where(left, away, np.inf).argmin())
+        order[place], left[at] = at, False
+    return order
 
 
 def _places(graph: Graph) -> IntArray:
