@@ -28,7 +28,8 @@ def choose_context(
     must not be clearly behind at the C of ``choice``. Then C is sought among all ``values`` anew, and the smallest is
     taken that is as good as the best within a standard error: such a base has used what edges tell already, so that
     folds of like graphs hardly tell values of C apart, and graphs unlike them are labelled better with the small ones.
-    Nothing is tried where no node has a neighbour.
+    For the same reason it joins where it is as good, not better, if at a smaller C than without. Nothing is tried where
+    no node has a neighbour.
     """
     if not worth_trying(held) or not any(graph.n_edges for graph in graphs):
         return data, choice, held
@@ -38,9 +39,21 @@ def choose_context(
         return data, choice.noted(why), held
     settings = replace(settings, time_limit=limit)
     found = challenge(held, folds, settings, values, at=choice.C)
-    taken = None if found.won is None else smallest_as_good(found.path, found.won)
+    taken = _taken(found, held)
     choice = choice.noted(_in_words(found, held, taken), found.trials(settings, base=True, context=True))
     return (data, choice, held) if taken is None else (more, replace(choice, C=taken.C, context=True), taken)
+
+
+def _taken(found: Challenge, held: HeldOut) -> HeldOut | None:
+    """The smallest C with context that is as good as the best with it or without; None where that takes no smaller C
+    than without."""
+    if found.best is None:
+        return None
+    if found.won is not None:
+        return smallest_as_good(found.path, found.won)
+    best = found.best if found.gain > 0.0 else held
+    taken = smallest_as_good([known for known in found.path if known.C < held.C], best)
+    return taken if taken is not held and taken.C < held.C else None
 
 
 def _in_words(found: Challenge, held: HeldOut, taken: HeldOut | None) -> str:
@@ -55,5 +68,5 @@ def _in_words(found: Challenge, held: HeldOut, taken: HeldOut | None) -> str:
     )
     if taken is None:
         return f"no context: {said}"
-    smaller = f"; C = {taken.C:g} is as good: {taken.accuracy:.2%}" if taken.C < found.best.C else ""
+    smaller = "" if taken is found.best else f"; C = {taken.C:g} is as good: {taken.accuracy:.2%}"
     return f"the base sees context: {said}{smaller}"
