@@ -11,7 +11,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import gapcut.model.training
 from gapcut import Graph, GraphSet, StructuredSVM
+from gapcut.model.challenge import Challenge
 from gapcut.model.choice import decide
+from gapcut.model.choose_context import taken_with_context
+from gapcut.model.held_out import HeldOut
 from gapcut.model.kept_choice import to_keep
 from gapcut.model.settings import Settings
 from gapcut.stacking import add_context, fit_base, seconds_with_context
@@ -85,6 +88,25 @@ def test_with_context_C_is_the_smallest_that_is_as_good_on_all_folds():
     assert svm.C_ <= best.C
     assert np.mean(best.scores) - np.mean(chosen.scores) < 0.02
     assert np.mean(chosen.scores) > max(np.mean(t.scores) for t in edges if len(t.scores) == 3)
+
+
+def test_what_is_as_good_must_need_a_smaller_C():
+    def said(C, right):
+        return HeldOut(C, None, (), (), np.array(right, dtype=float), np.full(len(right), 10.0))
+
+    def taken(held, *path):
+        best = max(path, key=lambda known: known.accuracy)
+        return taken_with_context(Challenge((), path, best, *best.gain_over(held)), held)
+
+    without = said(10.0, [7, 8, 7, 8])
+    alike, worse, better = [8, 7, 8, 7], [5, 6, 5, 6], [9, 9, 9, 10]
+    assert taken(without, said(10.0, alike), said(100.0, alike)) is None, "nothing is gained"
+    small = said(0.1, alike)
+    assert taken(without, small, said(1.0, alike)) is small
+    assert taken(without, said(0.1, worse), middle := said(1.0, alike)) is middle
+    assert taken(without, said(0.1, worse), said(10.0, alike)) is None
+    assert taken(without, said(0.1, worse), large := said(100.0, better)) is large, "ahead, at any C"
+    assert taken_with_context(Challenge(()), without) is None
 
 
 def test_without_folds_the_base_sees_edges():

@@ -39,12 +39,12 @@ def choose_context(
         return data, choice.noted(why), held
     settings = replace(settings, time_limit=limit)
     found = challenge(held, folds, settings, values, at=choice.C)
-    taken = _taken(found, held)
+    taken = taken_with_context(found, held)
     choice = choice.noted(_in_words(found, held, taken), found.trials(settings, base=True, context=True))
     return (data, choice, held) if taken is None else (more, replace(choice, C=taken.C, context=True), taken)
 
 
-def _taken(found: Challenge, held: HeldOut) -> HeldOut | None:
+def taken_with_context(found: Challenge, held: HeldOut) -> HeldOut | None:
     """The smallest C with context that is as good as the best with it or without; None where that takes no smaller C
     than without."""
     if found.best is None:
