@@ -132,8 +132,10 @@ def test_it_stays_out_where_neighbours_say_nothing():
     assert not svm.choice_.context
     assert "no context" in svm.choice_.reason
     assert svm.model_.base.features == "edges"
-    searched = StructuredSVM(base="trees", C="cv", **FAST).fit(graphs)  # the C without context, and no other
-    assert [t.C for t in searched.choice_.trials if t.context] == [searched.C_]
+    searched = StructuredSVM(base="trees", C="cv", **FAST).fit(graphs)
+    assert not searched.choice_.context
+    assert searched.choice_.trials[-1].C == 0.1, "the smallest C, and no other"
+    assert [t.C for t in searched.choice_.trials if t.context] == [0.1]
 
 
 def test_it_is_not_tried_where_no_node_has_a_neighbour():

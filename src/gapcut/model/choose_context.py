@@ -25,11 +25,12 @@ def choose_context(
     """The set whose base sees context, where the folds are labelled better with it, else all as it is.
 
     ``choice``, ``held``: of ``data``, whose base sees edges; ``limit``: seconds of one fit to a fold. The first fold
-    must not be clearly behind at the C of ``choice``. Then C is sought among all ``values`` anew, and the smallest is
-    taken that is as good as the best within a standard error: such a base has used what edges tell already, so that
-    folds of like graphs hardly tell values of C apart, and graphs unlike them are labelled better with the small ones.
-    For the same reason it joins where it is as good, not better, if at a smaller C than without. Nothing is tried where
-    no node has a neighbour.
+    must not be clearly behind at the smallest of the ``values``: there a fit is cheap and the base has most of the say;
+    the C of ``choice``, found without context, may be too large with it. Then C is sought among all ``values`` anew,
+    and the smallest is taken that is as good as the best within a standard error: such a base has used what edges tell
+    already, so that folds of like graphs hardly tell values of C apart, and graphs unlike them are labelled better with
+    the small ones. For the same reason it joins where it is as good, not better, if at a smaller C than without.
+    Nothing is tried where no node has a neighbour.
     """
     if not worth_trying(held) or not any(graph.n_edges for graph in graphs):
         return data, choice, held
@@ -38,7 +39,7 @@ def choose_context(
     if more is None or folds is None:
         return data, choice.noted(why), held
     settings = replace(settings, time_limit=limit)
-    found = challenge(held, folds, settings, values, at=choice.C)
+    found = challenge(held, folds, settings, values, at=values[0])
     taken = taken_with_context(found, held)
     choice = choice.noted(_in_words(found, held, taken), found.trials(settings, base=True, context=True))
     return (data, choice, held) if taken is None else (more, replace(choice, C=taken.C, context=True), taken)
