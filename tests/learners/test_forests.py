@@ -123,3 +123,29 @@ def test_few_graphs_and_cycles_are_left_to_the_steps():
     for n_graphs, trees in ((3, True), (20, False)):
         problem, *_ = tiny_one_hot(rng, n_graphs, trees=trees, C=1.0, most=60)
         assert not Steps(PrimalDual(), problem, LpOracle(problem)).forests
+
+
+def test_a_resumed_run_may_ask_for_less_or_have_less_time(tmp_path):
+    """Its planes come to a larger gap sooner, or not at all: either way its checkpoint is whole."""
+    problem, *_ = forest(np.random.default_rng(6), 1e3, 20)
+    for stop, gap in ((4, 0.5), (8, 0.1)):
+        path = tmp_path / f"{stop}.checkpoint"
+        learned(problem, 1e-4, stop, checkpoint=path)
+        kept = path.read_bytes()
+        assert learned(problem, gap, checkpoint=path).certificate.status == "certified"
+        path.write_bytes(kept)
+        late = PrimalDual(checkpoint=path).run(problem, LpOracle(problem), Limits(gap=1e-4, time_limit=1e-9))
+        assert "time limit" in late.message
+        path.write_bytes(kept)
+        assert learned(problem, 1e-4, checkpoint=path).certificate == learned(problem, 1e-4).certificate
+
+
+def test_a_pass_that_is_cut_off_before_it_begins_is_none(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    problem, *_ = forest(np.random.default_rng(6), 1e3, 20)
+    monkeypatch.setattr("gapcut.learners.block.Block.one_pass", interrupted)
+    result = learned(problem)
+    assert "stopped by the user" in result.message
+    assert result.certificate.passes == 0

@@ -99,11 +99,11 @@ def test_what_is_as_good_must_need_a_smaller_C():
         return taken_with_context(Challenge((), path, best, *best.gain_over(held)), held)
 
     without = said(10.0, [7, 8, 7, 8])
-    alike, worse, better = [8, 7, 8, 7], [5, 6, 5, 6], [9, 9, 9, 10]
+    alike, worse, better = [8, 7, 8, 7], [5, 9, 5, 9], [9, 9, 9, 10]
     assert taken(without, said(10.0, alike), said(100.0, alike)) is None, "nothing is gained"
     small = said(0.1, alike)
     assert taken(without, small, said(1.0, alike)) is small
-    assert taken(without, said(0.1, worse), middle := said(1.0, alike)) is middle
+    assert taken(without, said(0.1, worse), middle := said(1.0, alike)) is middle, "however uncertain"
     assert taken(without, said(0.1, worse), said(10.0, alike)) is None
     assert taken(without, said(0.1, worse), large := said(100.0, better)) is large, "ahead, at any C"
     assert taken_with_context(Challenge(()), without) is None

@@ -1,5 +1,7 @@
 """A base sees nodes and their edges, and what it says of training graphs it says without having seen them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -156,3 +158,15 @@ def test_little_to_learn_from_is_no_error(case):
     base = fit_base("trees", "edges", graphs, all_codes(graphs), 2)
     assert np.isfinite(base.held_out).all()
     assert np.isfinite(base.log_probabilities(graphs)).all()
+
+
+def test_nodes_without_weight_are_not_learned_from():
+    """Not even where all that a forest may see has none, of which scikit-learn would complain."""
+    weights = [1.0, 0.0, 1.0, 0.0]
+    graphs = [replace(g, node_weights=np.full(12, w)) for g, w in zip(sample_graphs(4), weights, strict=True)]
+    codes = all_codes(graphs)
+    wrong = codes.copy()
+    wrong[12:24] = wrong[36:] = 0
+    one, two = (fit_base("trees", "edges", graphs, given, 3) for given in (codes, wrong))
+    assert (one.held_out == two.held_out).all()
+    assert np.isfinite(fit_base("trees", "edges", graphs[:2], codes[:24], 3).held_out).all()

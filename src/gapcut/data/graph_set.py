@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -198,8 +198,10 @@ def _listed(graphs: Any) -> list[Graph]:
         raise TypeError("a single tuple of arrays where a list of them is expected: pass [tuple]")
     if isinstance(graphs, str | PathLike):
         raise TypeError(f"{str(graphs)!r} where a list of graphs is expected: read a file with GraphSet.load")
-    if isinstance(graphs, Mapping) or not (hasattr(graphs, "__iter__") or hasattr(graphs, "__getitem__")):
-        raise TypeError(f"a {type(graphs).__name__} where a list of graphs is expected")
+    one = _way_from(graphs)
+    unordered = isinstance(graphs, Mapping | Set | bytes)
+    if one or unordered or not (hasattr(graphs, "__iter__") or hasattr(graphs, "__getitem__")):
+        raise TypeError(f"a {type(graphs).__name__} where a list of graphs is expected{one}")
     return [_as_graph(value, i) for i, value in enumerate(graphs)]
 
 
@@ -220,9 +222,19 @@ def _way_from(value: Any) -> str:
     """How graphs of another library, or of a file, become ours."""
     if isinstance(value, str | PathLike):
         return ": read files with GraphSet.load"
-    adapter = {"networkx": "from_networkx", "pandas": "from_pandas", "torch_geometric": "from_pyg"}
-    found = adapter.get(type(value).__module__.partition(".")[0])
+    found = next((_ADAPTERS[kind] for kind in map(_kind, type(value).__mro__) if kind in _ADAPTERS), None)
     return f": make one of it with gapcut.Graph.{found}" if found else ""
+
+
+_ADAPTERS = {
+    ("networkx", "Graph"): "from_networkx",
+    ("pandas", "DataFrame"): "from_pandas",
+    ("torch_geometric", "Data"): "from_pyg",
+}
+
+
+def _kind(of: type) -> tuple[str, str]:
+    return of.__module__.partition(".")[0], of.__name__
 
 
 def _agreeing(graphs: list[Graph]) -> list[Graph]:

@@ -23,7 +23,7 @@ from gapcut.engines import Deadline
 from gapcut.files import write_atomically
 from gapcut.learners.base import NO_MEMORY, Progress, Session
 
-_FORMAT = 4
+_FORMAT = 5
 
 
 class DamagedCheckpoint(ValueError):

@@ -89,7 +89,8 @@ class PrimalDual(StepSettings, Learner):
                 self.checkpoint, self._identity(steps.problem), self.checkpoint_seconds, self.chosen
             )
         with session.guard():
-            planes = PlaneTurns(session, steps.relaxation.plane_oracle(session.oracle), self.seed)
+            asked = steps.relaxation.plane_oracle(session.oracle)
+            planes = PlaneTurns(session, asked, self.seed, keeps=steps.relaxation.mixes)
             if file is not None and file.path.exists():
                 steps.resume(session, file, planes)
             session.shared = steps.shared

@@ -26,6 +26,10 @@ BACK: Final = 0.25
 geometric mean of both."""
 
 
+LEAST: Final = 1.001
+"""From which on a search begins, whatever was best before: weights that needed nothing may come to need more."""
+
+
 class Ray:
     """What is known of the objective along a multiple of the weights: its values where it was asked for, between which
     it is convex, and cutting planes below it, equal where labelings were found.
@@ -35,7 +39,7 @@ class Ray:
     """
 
     def __init__(self, problem: LearningProblem, weights: FloatArray, first: float) -> None:
-        self._problem, self._weights, self._first = problem, weights, first
+        self._problem, self._weights, self._first = problem, weights, max(first, LEAST)
         self._square = float((weights * weights).sum())
         self._scores: list[FloatArray] = []
         self._losses: list[FloatArray] = []

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from gapcut.certificates import Record
+from gapcut.engines import OutOfTime
 from gapcut.learners.base import Session
 from gapcut.learners.block import Block
 from gapcut.oracles.base import Oracle
@@ -37,15 +38,16 @@ with an entry of a plane costs of one with an entry of the features or tables.""
 class PlaneTurns:
     """The block method beside the steps. It has a session of its own, so that each pass is the one that it would make
     alone: its stabilised points are about its own best weights, and those of the steps would lead them astray. So its
-    passes can also be made again, where a run is resumed.
+    passes can also be made again, where a run is resumed. ``keeps``: where they asked, for :meth:`labelings`.
     """
 
-    def __init__(self, session: Session, oracle: Oracle, seed: int) -> None:
+    def __init__(self, session: Session, oracle: Oracle, seed: int, keeps: bool = False) -> None:
         self._session = session
         self._own = Session(session.problem, oracle, replace(session.limits, max_passes=None))
         self._own.clock = session.clock
         self._block = Block(seed=seed)
         self._progress = self._block.begin(self._own)
+        self._keeps = keeps
         self._asked: list[FloatArray] = []
 
     @property
@@ -96,12 +98,16 @@ class PlaneTurns:
             masses = cache.masses()  # a pass that was cut off may have asked of some graphs only
             shares[: len(masses)] = masses
         shares = shares.reshape(-1, n) * (n / problem.C)
-        return FoundLabelings(problem, self._own.oracle, tuple(self._asked), shares)
+        used = np.flatnonzero(shares.any(axis=1)).tolist()
+        return FoundLabelings(
+            problem, self._own.oracle, tuple(self._asked[row] for row in used), shares[used]
+        )
 
     def one_pass(self) -> None:
         """A pass of both sessions; what is proven in one that is cut off holds all the same."""
         session = self._session
-        self._pass()
+        if not self._pass():
+            return  # the session's own next look at the clock says why
         session.passes += 1
         session.calls += session.problem.n_graphs
         session.record(self._own.history[-1].planes)
@@ -109,23 +115,24 @@ class PlaneTurns:
     def repeat(self, passes: int) -> None:
         """The first ``passes`` of a run that is resumed: the same planes, so what it proved. Raises ValueError where
         they cannot be as many."""
-        while self.passes < passes and not self.ended:
-            before = self.passes
-            self._pass()
-            if self.passes == before:
-                break
-        if self.passes != passes:
+        while self.passes < passes and self._pass():
+            pass
+        if self.passes < passes and self._own.clock.left == 0.0:
+            raise OutOfTime
+        if self.passes != passes and not self._own.target_met:  # met: a larger gap is asked for than before
             raise ValueError(f"{passes} passes of planes, of which {self.passes} can be made")
 
-    def _pass(self) -> None:
+    def _pass(self) -> bool:
+        """Whether there was one."""
         if not self._own.goes_on:
-            return
+            return False
         try:
             self._block.one_pass(self._own, self._progress)
         finally:
-            assert self._progress.asked is not None
-            self._asked.append(self._progress.asked)
+            if self._keeps and self._progress.asked is not None:
+                self._asked.append(self._progress.asked)
             self._session.bounds.join(self._own.bounds)
+        return True
 
 
 @dataclass(frozen=True)
@@ -149,8 +156,6 @@ class FoundLabelings:
         found = relaxation.mixed(found, found, truth, np.stack([nothing, nothing, whole]))
         taken = np.maximum(0.0, 1.0 - self.shares.sum(axis=0))
         for w, share in zip(self.weights, self.shares, strict=True):
-            if not share.any():
-                continue
             labels = self.oracle.evaluate(w, None, time_left).labels
             assert labels is not None
             both = taken + share

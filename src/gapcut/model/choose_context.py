@@ -46,15 +46,14 @@ def choose_context(
 
 
 def taken_with_context(found: Challenge, held: HeldOut) -> HeldOut | None:
-    """The smallest C with context that is as good as the best with it or without; None where that takes no smaller C
-    than without."""
+    """With context: where it is ahead, the smallest C that is as good as its best within a standard error; else one
+    that is smaller than without and at least as accurate, the smallest such; None where there is none."""
     if found.best is None:
         return None
     if found.won is not None:
         return smallest_as_good(found.path, found.won)
-    best = found.best if found.gain > 0.0 else held
-    taken = smallest_as_good([known for known in found.path if known.C < held.C], best)
-    return taken if taken is not held and taken.C < held.C else None
+    smaller = (known for known in found.path if known.C < held.C and known.accuracy >= held.accuracy)
+    return next(smaller, None)
 
 
 def _in_words(found: Challenge, held: HeldOut, taken: HeldOut | None) -> str:
@@ -69,5 +68,8 @@ def _in_words(found: Challenge, held: HeldOut, taken: HeldOut | None) -> str:
     )
     if taken is None:
         return f"no context: {said}"
-    smaller = "" if taken is found.best else f"; C = {taken.C:g} is as good: {taken.accuracy:.2%}"
-    return f"the base sees context: {said}{smaller}"
+    if taken is not found.best:
+        said += f"; C = {taken.C:g} is as good: {taken.accuracy:.2%}"
+    if found.won is None:
+        said += f"; a smaller C than without ({held.C:g}) decides"
+    return f"the base sees context: {said}"

@@ -27,7 +27,7 @@ from gapcut.features.base import Columns
 from gapcut.features.intercept import append_columns
 from gapcut.stacking.folds import FOLDS, node_folds
 from gapcut.stacking.table import BaseFeatures, Context, node_rows, row_width
-from gapcut.typing import AnyArray, Float32Array, FloatArray, IntArray
+from gapcut.typing import AnyArray, BoolArray, Float32Array, FloatArray, IntArray
 
 BaseKind: TypeAlias = Literal["trees"] | ProbabilityEstimator
 """What a base is made of."""
@@ -205,10 +205,11 @@ def add_context(
 
 @dataclass(frozen=True, eq=False)
 class _Nodes:
-    """Of all graphs: (V,) the fold that a node is in, and its weight, if any has one."""
+    """Of all graphs: (V,) the fold that a node is in, its weight, if any has one, and whether it is learned from."""
 
     fold: IntArray
     weights: FloatArray | None
+    known: BoolArray
 
     @classmethod
     def of(cls, graphs: Sequence[Graph], codes: IntArray, rows: Float32Array, seed: int) -> _Nodes:
@@ -216,8 +217,9 @@ class _Nodes:
         weights = None
         if any(own is not None for _, own in known):
             weights = np.concatenate([np.ones(size) if own is None else own for size, own in known])
+        counts = codes >= 0 if weights is None else (codes >= 0) & (weights > 0.0)
         sizes = [size for size, _ in known]
-        return cls(node_folds(graphs, codes >= 0, seed, sizes=sizes, rows=rows), weights)
+        return cls(node_folds(graphs, counts, seed, sizes=sizes, rows=rows), weights, counts)
 
 
 def _grown(
@@ -231,11 +233,11 @@ def _grown(
     *,
     later: bool = False,
 ) -> tuple[Classifier, Float32Array]:
-    """A round, the first or a later one: the classifier of all rows that have a code, and the held-out probabilities
-    of all."""
+    """A round, the first or a later one: the classifier of all rows that have a code and a weight, and the held-out
+    probabilities of all."""
 
     def learn(used: AnyArray) -> Classifier:
-        known = used & (codes >= 0)
+        known = used & nodes.known
         estimator = _trees(int(known.sum()), seed, n_threads, later) if isinstance(base, str) else base
         return _fit(estimator, table, codes, nodes.weights, known, n_classes)
 

@@ -13,8 +13,8 @@ from gapcut.typing import BoolArray, Float32Array, FloatArray, IntArray
 FOLDS = 5
 
 _MOST_WORK = 2_000_000_000
-"""Graphs squared times columns up to which graphs are put in an order of likeness; where there are more, shuffling
-spreads them evenly enough."""
+"""Graphs squared times columns, and a few, up to which graphs are put in an order of likeness; where there are more,
+shuffling spreads them evenly enough."""
 
 
 def node_folds(
@@ -39,7 +39,7 @@ def node_folds(
     if len(known) >= 2:
         fold = np.zeros(len(graphs), dtype=np.int64)
         rng, count = np.random.default_rng(seed), min(folds, len(known))
-        if rows is None or len(known) ** 2 * rows.shape[1] > _MOST_WORK:
+        if rows is None or len(known) ** 2 * (rows.shape[1] + 20) > _MOST_WORK:
             fold[rng.permutation(known)] = np.arange(len(known)) % count
             return fold[owner]
         ends = np.cumsum([0, *sizes])
