@@ -106,8 +106,9 @@ class PlaneTurns:
     def one_pass(self) -> None:
         """A pass of both sessions; what is proven in one that is cut off holds all the same."""
         session = self._session
-        if not self._pass():
-            return  # the session's own next look at the clock says why
+        if not self._pass():  # out of time, or at the target, which a resumed run may not know of
+            session.bounds.join(self._own.bounds)
+            return
         session.passes += 1
         session.calls += session.problem.n_graphs
         session.record(self._own.history[-1].planes)
