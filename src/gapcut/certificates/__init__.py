@@ -8,6 +8,8 @@ from gapcut.certificates.certificate import (
     Record,
     SharedRecord,
     Status,
+    at_least,
+    at_most,
     outwards,
 )
 from gapcut.certificates.progress import spoken
@@ -24,6 +26,8 @@ __all__ = [
     "Record",
     "SharedRecord",
     "Status",
+    "at_least",
+    "at_most",
     "dual_bound",
     "iteration_bound",
     "outwards",

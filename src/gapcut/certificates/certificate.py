@@ -38,7 +38,17 @@ class Bracket:
 
 def outwards(lower: float, upper: float, digits: int) -> tuple[str, str]:
     """Two ends with so many digits, the lower one rounded down, the upper one up."""
-    return _rounded(lower, digits, ROUND_FLOOR), _rounded(upper, digits, ROUND_CEILING)
+    return at_least(lower, digits), at_most(upper, digits)
+
+
+def at_least(lower: float, digits: int) -> str:
+    """A lower end with so many digits, rounded down."""
+    return _rounded(lower, digits, ROUND_FLOOR)
+
+
+def at_most(upper: float, digits: int) -> str:
+    """An upper end, rounded up."""
+    return _rounded(upper, digits, ROUND_CEILING)
 
 
 def _rounded(value: float, digits: int, towards: str) -> str:

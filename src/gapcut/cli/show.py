@@ -16,7 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Certificate
+from gapcut.certificates import Certificate, at_least
 from gapcut.files import json_text
 from gapcut.machine import Choice, Machine
 from gapcut.metrics import Scores
@@ -110,7 +110,9 @@ def certificate_line(certificate: Certificate) -> str:
     claim = certificate.one_hot
     if claim is None:
         return line
-    beside = f"one-hot: {claim.shown(6)[0]} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
+    beside = (
+        f"one-hot: {at_least(claim.lower, 6)} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
+    )
     return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
 
 

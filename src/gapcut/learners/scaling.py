@@ -25,7 +25,6 @@ BACK: Final = 0.25
 """Of what is too long beyond 1, the next try, and the other way round; where what is too short is known too, the
 geometric mean of both."""
 
-
 LEAST: Final = 1.001
 """From which on a search begins, whatever was best before: weights that needed nothing may come to need more."""
 

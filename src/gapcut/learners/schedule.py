@@ -65,10 +65,9 @@ class CertificateSchedule:
 
     The gap of the labels as they are (``unrepaired``) falls at a rate that is easy to predict; a repair is made when
     waiting would cost more. ``unrepaired`` and ``repaired`` are the last (iteration, relative gap) of either kind,
-    ``repair_excess`` what the last repair cost over what was expected of it, ``factor`` the multiple of the weights at
-    which the upper end last got better, to be tried again from the iteration ``longer_due``; ``passes_due``: the same
-    for passes of labelings; ``gaps`` the (iteration, absolute gap) of all certificates so far, ``target`` the absolute
-    gap wanted at the last.
+    ``repair_excess`` what the last repair cost over what was expected of it, ``factor`` the multiple of the weights to
+    be tried next, from the iteration ``longer_due`` on; ``passes_due``: the same for passes of labelings; ``gaps`` the
+    (iteration, absolute gap) of all certificates so far, ``target`` the absolute gap wanted at the last.
     """
 
     start: int = 0

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from gapcut import _core
-from gapcut.certificates import Callback, Certificate, Record, outwards, primal_bound
+from gapcut.certificates import Callback, Certificate, Record, at_least, at_most, primal_bound
 from gapcut.data import Graph
 from gapcut.engines import Deadline
 from gapcut.learners import Limits
@@ -197,14 +197,6 @@ def _objective(
     return upper, min(upper, reached)
 
 
-def _at_least(end: float) -> str:
-    return outwards(end, end, 9)[0]
-
-
-def _at_most(end: float) -> str:
-    return outwards(end, end, 9)[1]
-
-
 def _verdict(
     claimed: Certificate, objective: float, upper: float, lower: float, best_upper: float
 ) -> tuple[Verdict, str]:
@@ -213,19 +205,19 @@ def _verdict(
     if objective > _more(claimed.upper):
         return (
             "violated",
-            f"the objective of the stored weights is at least {_at_least(objective)}, above the claimed upper end",
+            f"the objective of the stored weights is at least {at_least(objective, 9)}, above the claimed upper end",
         )
     if best_upper < _less(claimed.lower):
         return (
             "violated",
-            f"weights with objective {_at_most(best_upper)} exist, below the claimed lower end",
+            f"weights with objective {at_most(best_upper, 9)} exist, below the claimed lower end",
         )
     if upper > _more(claimed.upper):
-        return "not reproduced", f"the upper end was proven only to {_at_most(upper)}"
+        return "not reproduced", f"the upper end was proven only to {at_most(upper, 9)}"
     if lower < _less(claimed.lower):
         return (
             "not reproduced",
-            f"the lower end was proven only to {_at_least(lower)}: allow more time (--time-limit)",
+            f"the lower end was proven only to {at_least(lower, 9)}: allow more time (--time-limit)",
         )
     return "holds", "both ends were proven again"
 

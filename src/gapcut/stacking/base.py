@@ -67,6 +67,8 @@ class Base:
     held_out: Float32Array
     said: Float32Array | None = None
     """(V, K) probabilities that ``held_out`` has the logarithms of, not clipped; None in a base from a file."""
+    nodes: _Nodes | None = None
+    """For later rounds; None in a base that has them all, or from a file."""
     seconds: float = 0.0
     """Wall clock that its rounds took; 0 in a base from a file."""
 
@@ -173,9 +175,10 @@ def fit_base(
     holds a row of each node, and of graphs that are read as they are asked for a few at a time."""
     start = time.monotonic()
     rows, columns = _varying(node_rows(graphs, features != "own", len(codes)))
-    own, said = _grown(base, rows, _Nodes.of(graphs, codes, rows, seed), codes, n_classes, seed, n_threads)
+    nodes = _Nodes.of(graphs, codes, rows, seed)
+    own, said = _grown(base, rows, nodes, codes, n_classes, seed, n_threads)
     first: BaseFeatures = "own" if features == "own" else "edges"
-    found = Base(first, columns, None, (own,), n_classes, _log(said), said, time.monotonic() - start)
+    found = Base(first, columns, None, (own,), n_classes, _log(said), said, nodes, time.monotonic() - start)
     return add_context(found, base, graphs, codes, seed, n_threads) if features == "context" else found
 
 
@@ -190,9 +193,10 @@ def add_context(
     """What :func:`fit_base` makes with ``features="context"``, from what it made of the same with "edges"."""
     assert found.features == "edges"
     assert found.said is not None
+    assert found.nodes is not None
     start = time.monotonic() - found.seconds
     rows = _chosen(node_rows(graphs, True, len(codes)), found.columns)
-    context, nodes = Context.of(graphs), _Nodes.of(graphs, codes, rows, seed)
+    context, nodes = Context.of(graphs), found.nodes
     rounds, said = list(found.rounds), found.said
     for _ in range(len(rounds), _ROUNDS["context"]):
         table = _with_context(rows, said, graphs, context)
@@ -200,7 +204,9 @@ def add_context(
         del table
         rounds.append(later)
     taken = time.monotonic() - start
-    return Base("context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said, taken)
+    return Base(
+        "context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said, seconds=taken
+    )
 
 
 @dataclass(frozen=True, eq=False)

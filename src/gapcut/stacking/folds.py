@@ -41,13 +41,10 @@ def node_folds(
         rng, count = np.random.default_rng(seed), min(folds, len(known))
         if rows is None or len(known) ** 2 * (rows.shape[1] + 20) > _MOST_WORK:
             fold[rng.permutation(known)] = np.arange(len(known)) % count
-            return fold[owner]
-        ends = np.cumsum([0, *sizes])
-        means = [rows[ends[i] : ends[i + 1]].mean(axis=0, dtype=np.float64) for i in known.tolist()]
-        order = known[_by_likeness(np.stack(means))]
-        for start in range(0, len(order), count):  # neighbours in the order into different folds
-            some = order[start : start + count]
-            fold[some] = rng.permutation(count)[: len(some)]
+        else:
+            ends = np.cumsum([0, *sizes])
+            means = [rows[ends[i] : ends[i + 1]].mean(axis=0, dtype=np.float64) for i in known.tolist()]
+            fold[known[_by_likeness(np.stack(means))]] = _dealt(len(known), count, rng)
         return fold[owner]
     count = int(labelled.sum())
     order = np.argsort(
@@ -56,6 +53,12 @@ def node_folds(
     before = np.empty(len(owner), dtype=np.int64)
     before[order] = np.cumsum(labelled[order]) - labelled[order]
     return np.minimum(before, max(0, count - 1)) * min(folds, count) // max(1, count)
+
+
+def _dealt(n: int, folds: int, rng: np.random.Generator) -> IntArray:
+    """(n,) folds of things in an order: so many neighbours always into different ones, at random among them."""
+    rounds = [rng.permutation(folds) for _ in range(0, n, folds)]
+    return np.asarray(np.concatenate(rounds)[:n])
 
 
 def _by_likeness(kinds: FloatArray) -> IntArray:
