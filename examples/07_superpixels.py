@@ -4,7 +4,7 @@ Coins by superpixels
 
 Which pixels are coins? Parts of a coin are as dark as the background. Superpixels are nodes, those that touch are
 neighbours, and the model learns from the left half of the picture what a common boundary and a difference of grey mean.
-(The picture comes with scikit-image; the reference is its watershed of this picture.)
+(The picture comes with scikit-image, ``pip install scikit-image``; the reference is its watershed of this picture.)
 """
 
 import matplotlib.pyplot as plt
