@@ -118,6 +118,19 @@ def test_without_scenes(tmp_path: Path) -> None:
     assert '<td class="number">1.5</td>' in html
 
 
+def test_columns_of_written_numbers_are_aligned_right(tmp_path: Path) -> None:
+    rows = [
+        ["1", "91.28 %", "-", "24.4 cm", "-0.001", "95.9 % right"],
+        ["mean", "7 %", "4,680.00", "–", "0", "-"],
+    ]
+    write_page(tmp_path / "a.html", "t", tables=[PageTable("T", ["a", "b", "c", "d", "e", "f"], rows)])
+    html = (tmp_path / "a.html").read_text()
+    for cell in ("91.28 %", "7 %", "4,680.00", "24.4 cm", "-0.001"):
+        assert f'<td class="number">{cell}</td>' in html
+    assert "<td>1</td>" in html
+    assert "<td>95.9 % right</td>" in html
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

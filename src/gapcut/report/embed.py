@@ -6,6 +6,7 @@ import base64
 import io
 import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -58,6 +59,10 @@ def data_uri(content: Any) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
+# Such as 91.28 %, -0.001, 4,680.00, 24.4 cm, or a dash where there is none.
+_WRITTEN_NUMBER = re.compile(r"[-–]|[-+<]?\s?[\d,]+(\.\d+)?(e[-+]?\d+)?(\s?(%|cm|m|s))?")
+
+
 def table_html(table: PageTable) -> str:
     """A table under its title; columns of numbers are aligned right. Raises ValueError for a row of another length."""
     title, columns, rows = table.title, table.columns, table.rows
@@ -66,7 +71,7 @@ def table_html(table: PageTable) -> str:
             raise ValueError(
                 f"table {title!r}: row {i} has {len(row)} cells, but there are {len(columns)} columns"
             )
-    numeric = [bool(rows) and all(_is_number(row[c]) for row in rows) for c in range(len(columns))]
+    numeric = [bool(rows) and all(_reads_as_number(row[c]) for row in rows) for c in range(len(columns))]
     kinds = [' class="number"' if n else "" for n in numeric]
     head = "".join(
         f'<th scope="col"{kind}>{hinted(name)}</th>' for kind, name in zip(kinds, columns, strict=True)
@@ -82,6 +87,11 @@ def table_html(table: PageTable) -> str:
         f'<section><h2>{hinted(title)}</h2><div class="table" role="region" aria-label="{name}" tabindex="0"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
+
+
+def _reads_as_number(value: object) -> bool:
+    """A number, or one that was written with its digits and unit."""
+    return _is_number(value) or (isinstance(value, str) and _WRITTEN_NUMBER.fullmatch(value) is not None)
 
 
 def _is_number(value: object) -> bool:
