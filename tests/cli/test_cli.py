@@ -299,6 +299,20 @@ def test_check_says_when_time_ran_out_or_the_data_differ(folder, run):
     assert other["verdict"] == "not reproduced"
 
 
+def test_check_of_other_data_shows_no_end_that_nothing_computed(folder, run):
+    code, out, _ = run("check", folder / "m.gapcut", folder / "test.npz")
+    assert code == 1
+    assert "inf" not in out
+    assert "new training run" not in out
+    assert "the claim is not reproduced: the data or the settings are not those" in out
+
+
+def test_check_shows_one_table_in_80_columns(folder, run):
+    code, out, _ = run("check", folder / "m.gapcut", folder / "train.npz")
+    assert code == 0
+    assert sum("──" in line for line in out.splitlines()) == 1
+
+
 # ---- demo
 
 

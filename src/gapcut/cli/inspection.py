@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -315,11 +316,13 @@ def _check_document(found: ClaimCheck) -> dict[str, Any]:
 
 
 def _show_check(console: Console, found: ClaimCheck, sampled: str | None) -> None:
-    claimed = found.claimed
-    (lower, upper), (new_lower, new_upper) = claimed.shown(9), outwards(found.lower, found.upper, 9)
+    """An end that nothing has computed, as on other data, is a dash."""
+    claimed = zip(("lower end", "upper end"), found.claimed.shown(9), strict=True)
+    again = zip((found.lower, found.upper), outwards(found.lower, found.upper, 9), strict=True)
+    ways = ("a new training run", "an exact pass at the stored weights")
     rows = [
-        ["lower end", lower, new_lower, "a new training run"],
-        ["upper end", upper, new_upper, "one exact oracle pass at the stored weights"],
+        [*end, shown, way] if math.isfinite(value) else [*end, "-", "-"]
+        for end, (value, shown), way in zip(claimed, again, ways, strict=True)
     ]
     console.print(Cells(["", "claimed", "recomputed", "by"], rows))
     console.print(
