@@ -36,9 +36,27 @@ def coarse(monkeypatch):
 def test_make_writes_every_format(tmp_path, run):
     code, out, _ = run("bridges", "make", "--n", 1, "--jobs", 1, "--out", tmp_path, "--json")
     assert code == 0
-    (first,) = json.loads(out)["files"]
-    assert first == str(tmp_path / "girder-0.glb")
-    assert {"girder-0.glb", "girder-0.ply"} <= {path.name for path in tmp_path.iterdir()}
+    files = json.loads(out)["files"]
+    assert files[:2] == [str(tmp_path / "girder-0.glb"), str(tmp_path / "girder-0.ply")]
+    assert sorted(files) == sorted(str(path) for path in tmp_path.iterdir())
+
+
+def test_several_ifc_files_may_follow_one_option(tmp_path, run):
+    given = [tmp_path / "a.ifc", tmp_path / "b.ifc"]
+    code, _, err = run("bridges", "scan", "--ifc", *given, "--jobs", 1, "--out", tmp_path / "scans")
+    assert code == 2
+    assert "a.ifc: No such file" in err
+    code, out, _ = run("bridges", "scan", "--help")
+    assert code == 0
+    assert "--empty" not in out
+
+
+def test_ifc_files_whose_scans_would_be_one_file_are_refused(tmp_path, run):
+    given = ["--ifc", tmp_path / "a" / "mine.ifc", "--ifc", tmp_path / "b" / "mine.ifc"]
+    code, _, err = run("bridges", "scan", *given, "--jobs", 1, "--out", tmp_path / "scans")
+    assert code == 2
+    assert "mine.npz" in err
+    assert not (tmp_path / "scans").exists()
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +35,10 @@ Hard = Annotated[
     ),
 ]
 
+_SEVERAL = Parameter(
+    consume_multiple=True, negative_iterable=""
+)  # such as *.ifc, which a shell makes many words of
+
 # With these, the table would be too wide for a terminal.
 _ONLY_IN_FILES = ("macro precision", "macro recall", "graphs proven", "train CPU s")
 
@@ -57,7 +61,8 @@ def make(
     """Write n bridges as GLB and PLY, and as IFC where ifcopenshell is installed."""
     _check_difficulty(difficulty)
     folder = _folder(out, _names(n, "glb", "ply", "ifc"), force)
-    written = _parallel(_make, [(i, seed, difficulty, folder) for i in _numbers(n)], jobs, "building")
+    made = _parallel(_make, [(i, seed, difficulty, folder) for i in _numbers(n)], jobs, "building")
+    written = [file for files in made for file in files]
     emit({"files": written}, as_json, lambda console: _written(console, written))
     return DONE
 
@@ -71,8 +76,8 @@ def scan(
     difficulty: Hard = "plain",
     form: Annotated[str, Parameter(name="--format")] = "npz",
     quick: Flag = False,
-    ifc: list[Path] | None = None,
-    class_map: Annotated[list[str] | None, Parameter(name="--map")] = None,
+    ifc: Annotated[list[Path] | None, _SEVERAL] = None,
+    class_map: Annotated[list[str] | None, _SEVERAL, Parameter(name="--map")] = None,
     jobs: Workers = -1,
     force: Force = False,
     as_json: Json = False,
@@ -84,14 +89,14 @@ def scan(
 
     :param form: npz, las, laz, ply, pcd or xyz.
     :param quick: Coarse scans.
-    :param ifc: Scan bridges from IFC files of yours instead; repeatable.
-    :param class_map: Class of an IFC element, as in IfcPlate/SHEET=deck; repeatable.
+    :param ifc: Scan bridges from IFC files of yours instead: one or more.
+    :param class_map: Classes of IFC elements, as in IfcPlate/SHEET=deck: one or more.
     """
     from gapcut.scenes.clouds import WRITABLE
 
     if f".{form}" not in WRITABLE:
         raise ValueError(f"--format {form}: use one of {', '.join(e.lstrip('.') for e in WRITABLE)}")
-    names = [f"{path.stem}.{form}" for path in ifc] if ifc else _names(n, form)
+    names = _scan_names(ifc, form) if ifc else _names(n, form)
     _check_difficulty(difficulty)
     if ifc and difficulty != "plain":
         raise ValueError(f"--difficulty {difficulty} is for generated bridges: leave it out with --ifc")
@@ -218,16 +223,18 @@ def _written(console: Console, files: list[str]) -> None:
         console.print(f"written  {file}")
 
 
-def _make(number: int, seed: int, difficulty: str, out: Path) -> str:
+def _make(number: int, seed: int, difficulty: str, out: Path) -> list[str]:
     from gapcut.scenes.bridges import write_glb, write_ifc, write_ply
     from gapcut.scenes.bridges.make import numbered_bridge
 
     bridge = numbered_bridge(number, seed, difficulty)
-    write_glb(bridge, out / f"{bridge.name}.glb")
-    write_ply(bridge, out / f"{bridge.name}.ply")
+    writers: dict[str, Callable[[Bridge, Path], None]] = {"glb": write_glb, "ply": write_ply}
     if find_spec("ifcopenshell") is not None:
-        write_ifc(bridge, out / f"{bridge.name}.ifc")
-    return str(out / f"{bridge.name}.glb")
+        writers["ifc"] = write_ifc
+    files = {out / f"{bridge.name}.{ending}": write for ending, write in writers.items()}
+    for path, write in files.items():
+        write(bridge, path)
+    return [str(path) for path in files]
 
 
 def _scan(number: int, seed: int, difficulty: str, quick: bool, form: str, out: Path) -> dict[str, Any]:
@@ -277,6 +284,19 @@ def _check_difficulty(name: str) -> None:
 
     if name not in DIFFICULTIES:
         raise ValueError(f"--difficulty {name}: use one of {', '.join(DIFFICULTIES)}")
+
+
+def _scan_names(models: list[Path], form: str) -> list[str]:
+    """A file for each model, called like it. Raises ValueError where two would be one file."""
+    names: dict[str, Path] = {}
+    for path in models:
+        name = f"{path.stem}.{form}"
+        if name in names:
+            raise ValueError(
+                f"--ifc {names[name]} and {path} would both be written to {name}: rename one of them"
+            )
+        names[name] = path
+    return list(names)
 
 
 def _class_map(entries: list[str]) -> dict[str, str]:
