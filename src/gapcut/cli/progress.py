@@ -58,9 +58,9 @@ def _now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
 @contextmanager
 def progress(task: str, target: float | None = None, before: str = "") -> Iterator[Callback]:
     """A callback of learners that shows their bounds. ``target``: the gap aimed at; ``before``: what comes first."""
-    from gapcut.cli.show import percent
+    from gapcut.certificates import gap_percent
 
-    aim = "" if target is None else f" to a gap of {percent(target)}"
+    aim = "" if target is None else f" to a gap of {gap_percent(target)}"
     with working(f"{before}{task}{aim} ...") as status:
         before_that: list[Record] = []
 
@@ -68,7 +68,7 @@ def progress(task: str, target: float | None = None, before: str = "") -> Iterat
             lower, upper = record.shown(5)
             status(
                 f"{task}: pass {record.passes}, {record.seconds:.1f} s, {lower} <= optimum <= "
-                f"{upper}, gap {percent(record.relative_gap)}{_at_work(record, before_that)}"
+                f"{upper}, gap {gap_percent(record.relative_gap)}{_at_work(record, before_that)}"
             )
             before_that[:] = [record]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.certificates import gap_percent
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, confusion_scores, score_labels
 from gapcut.report.figures import save_figure
@@ -172,5 +173,5 @@ def _certificate_note(model: Machine) -> str:
     lower, upper = c.shown(6)
     return (
         f"Training, {c.problem}: {lower} <= optimum <= model <= {upper}, "
-        f"relative gap {100 * c.relative_gap:.3g} %, {c.status}."
+        f"relative gap {gap_percent(c.relative_gap)}, {c.status}."
     )
