@@ -17,7 +17,7 @@ from gapcut.cli.bridges_tables import TABLES, Asked, described, table_files, wri
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
-from gapcut.cli.progress import working
+from gapcut.cli.progress import WRITING, working
 from gapcut.cli.show import Cells, emit
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def experiment(
         bridges = described(settings, cache, status)
         made = time.monotonic() - start
         results = run_experiment(bridges, settings, cache, status)
-        status("writing the report ...")
+    with working(WRITING):
         document, files = write_result(
             folder, lambda place: _write(place, bridges, results, settings, pictures, graphs)
         )

@@ -15,7 +15,7 @@ from rich.console import Console
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
-from gapcut.cli.progress import speak
+from gapcut.cli.progress import WRITING, speak, working
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
@@ -106,7 +106,8 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
     alone = fit_to_the_end(_without_edges(training), options, "training without edges")
     baseline = alone.score(_without_edges(test))
     svm.set_params(n_jobs=1)
-    files = write_result(out, lambda folder: _write(svm, scores, folder))
+    with working(WRITING):
+        files = write_result(out, lambda folder: _write(svm, scores, folder))
     document = {
         **training_document(svm, training, seconds),
         "test": scores_document(scores),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gapcut.certificates import Callback, Record
 
 SECONDS_BETWEEN_LINES = 5.0
+WRITING = "writing the report ..."
 _SPEAKS = ContextVar("_SPEAKS", default=False)
 
 
