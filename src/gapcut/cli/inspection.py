@@ -12,7 +12,7 @@ import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut.certificates import outwards
+from gapcut.certificates import at_most, outwards
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, to_the_end
 from gapcut.cli.options import (
     DataPath,
@@ -256,7 +256,7 @@ def _show_model(
     weights, data, certificate = document["weights"], document["trained_on"], svm.certificate_
     console.print(f"certificate   {certificate_line(certificate)}")
     console.print(
-        f"              rounding {certificate.rounding:.2g}, {certificate.oracle_calls:,} oracle calls in "
+        f"              rounding {at_most(certificate.rounding, 2)}, {certificate.oracle_calls:,} oracle calls in "
         f"{certificate.passes:,} passes; {document['message']}"
     )
     if sampled := sample_line(svm):

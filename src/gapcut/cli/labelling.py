@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from rich.console import Console
 
+from gapcut.certificates import at_most
 from gapcut.cli.exits import DONE, Interrupted
 from gapcut.cli.file_queue import (
     Address,
@@ -354,7 +355,8 @@ def _show_label(console: Console, document: dict[str, Any]) -> None:
     rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
     console.print(Cells(["label", "points", "share"], rows))
     console.print(
-        f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
+        f"inference   {document['status']}, energy {at_most(document['energy'], 6)}, "
+        f"proven gap {at_most(document['gap'], 3)}; "
         f"mean confidence {percent(document['confidence'])}"
     )
     if document["accuracy"] is not None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from rich.console import Console
 
+from gapcut.certificates import at_most
 from gapcut.cli.exits import DONE
 from gapcut.cli.file_queue import (
     Address,
@@ -253,5 +254,5 @@ def _inference_line(document: dict[str, Any]) -> str:
     found = document["inference"]
     return (
         f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, "
-        f"largest gap {found['largest_gap']:.3g}, {found['seconds']:.2f} s"
+        f"largest gap {at_most(found['largest_gap'], 3)}, {found['seconds']:.2f} s"
     )

@@ -16,7 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Certificate, at_least, gap_percent
+from gapcut.certificates import Certificate, at_least, at_most, gap_percent, table_digits
 from gapcut.files import json_text
 from gapcut.machine import Choice, Machine
 from gapcut.metrics import Scores
@@ -92,6 +92,11 @@ def number(value: Any) -> str:
     if isinstance(value, int) or (value == round(value) and abs(value) < 1e15):
         return f"{value:,.0f}"
     return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def gap_number(gap: float) -> str:
+    """A gap that is not in percent, rounded up."""
+    return number(float(at_most(gap, table_digits(gap)))) if math.isfinite(gap) else str(gap)
 
 
 def percent(value: float) -> str:
