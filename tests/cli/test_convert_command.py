@@ -39,7 +39,7 @@ def test_a_folder_of_single_graphs(tmp_path, graphs, run):
     code, out, _ = run("convert", tmp_path / "single", tmp_path / "parts")
     assert code == 0
     assert "6 graphs, 72 nodes" in out
-    assert "1 parts" in out
+    assert "1 part)" in out
     assert_same(GraphSet(GraphFolder(tmp_path / "parts")), GraphSet(graphs))
 
 

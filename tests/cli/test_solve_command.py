@@ -145,3 +145,9 @@ def test_an_exact_decimal_stays_one(run, tmp_path):
     write_energy(Energy([[0.3, 1.0]]), path)
     lines = dict(line.split(maxsplit=1) for line in run("solve", path)[1].splitlines())
     assert (lines["energy"], lines["bound"], lines["gap"]) == ("0.3", "0.3", "0, optimal")
+
+
+def test_one_is_not_many(run, tmp_path):
+    path = tmp_path / "e.cfn"
+    write_energy(Energy([[0.0], [1.0]], [[0, 1]], [[[1.0]]]), path)
+    assert "problem      2 nodes, 1 edge, 1 label\n" in run("solve", path)[1]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, not_empty, read_graphs
 from gapcut.cli.outputs import GRAPHS, Force, called_like_a_file, check_outputs, write_result
@@ -144,6 +145,6 @@ def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:
 
 def _show(console: Console, document: dict[str, Any]) -> None:
     for part in document["files"]:
-        counts = f"{part['graphs']:,} graphs, {part['nodes']:,} nodes, {part['edges']:,} edges"
-        counts += f", {part['parts']:,} parts" if part.get("parts") is not None else ""
+        counts = counted(graph=part["graphs"], node=part["nodes"], edge=part["edges"])
+        counts += f", {counted(part=part['parts'])}" if part.get("parts") is not None else ""
         console.print(f"written       {part['path']} ({counts})", highlight=False, soft_wrap=True)

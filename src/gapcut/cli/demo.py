@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
@@ -76,8 +77,8 @@ def _show_bridges(console: Console, results: list[FoldResult], document: dict[st
     result = results[0]
     graphs = result.graphs.training
     console.print(
-        f"trained on    {len(graphs)} scans of generated bridges: {sum(g.n_nodes for g in graphs):,} parts, "
-        f"{sum(g.n_edges for g in graphs):,} edges"
+        f"trained on    {counted(scan=len(graphs))} of generated bridges: "
+        f"{counted(part=sum(g.n_nodes for g in graphs), edge=sum(g.n_edges for g in graphs))}"
     )
     console.print(f"certificate   {certificate_line(result.certificate)}")
     console.print("")
@@ -134,7 +135,7 @@ def _show(console: Console, svm: Machine, scores: Scores, document: dict[str, An
         'no bridges    they need embreex: pip install "gapcut[scan]"; these are graphs drawn by chance'
     )
     console.print(
-        f"trained on    {data['graphs']} generated graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"trained on    {data['graphs']} generated graphs, {counted(node=data['nodes'], edge=data['edges'])}, "
         f"{document['seconds']:.1f} s"
     )
     console.print(f"certificate   {certificate_line(svm.certificate_)}")

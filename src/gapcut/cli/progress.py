@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from gapcut.cli.counts import counted
+
 if TYPE_CHECKING:
     from gapcut.certificates import Callback, Record
 
@@ -83,5 +85,5 @@ def _at_work(record: Record, before: list[Record]) -> str:
         return ""
     done = now - (getattr(before[0], "iterations", 0) if before else 0)
     seconds = record.seconds - (before[0].seconds if before else 0.0)
-    noun = "actor" if actors == 1 else "actors"
-    return f", {actors} {noun}, {done / seconds:.3g} iterations/s" if seconds > 0.0 else f", {actors} {noun}"
+    at_work = f", {counted(actor=actors)}"
+    return f"{at_work}, {done / seconds:.3g} iterations/s" if seconds > 0.0 else at_work

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gapcut.certificates import Certificate, at_least, at_most, gap_percent, table_digits
+from gapcut.cli.counts import counted
 from gapcut.files import json_text
 from gapcut.machine import Choice, Machine
 from gapcut.metrics import Scores
@@ -34,7 +35,7 @@ def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], ob
 
 def clique_count(cliques: int) -> str:
     """For a list of counts: nothing where there are none."""
-    return f"{cliques:,} cliques, " if cliques else ""
+    return f"{counted(clique=cliques)}, " if cliques else ""
 
 
 NARROWEST = 20
@@ -116,7 +117,7 @@ def certificate_line(certificate: Certificate) -> str:
     if claim is None:
         return line
     beside = f"one-hot: {at_least(claim.lower, 6)} <= optimum, gap {gap_percent(claim.relative_gap)}, {claim.status}"
-    return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
+    return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {counted(graph=claim.graphs)}"
 
 
 def sample_line(svm: Machine) -> str | None:
@@ -125,7 +126,7 @@ def sample_line(svm: Machine) -> str | None:
     if not data.left_out:
         return None
     others = f"{data.left_out:,} other graphs were left out"
-    return f"the certificate is about a random sample of {data.sample:,} graphs alone: {others}"
+    return f"the certificate is about a random sample of {counted(graph=data.sample)} alone: {others}"
 
 
 def base_line(base: Base | None) -> str | None:

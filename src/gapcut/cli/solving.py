@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from gapcut.certificates import at_least, at_most
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
 from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
@@ -139,10 +140,10 @@ def _document(problem: Energy, found: Solution[IntArray], out: Path | None) -> d
 
 def _show(console: Console, document: dict[str, Any]) -> None:
     few, many = document["labels"]
-    cliques = f", {document['cliques']:,} cliques" if document["cliques"] else ""
-    labels = f"{many}" if few == many else f"{few}-{many}"
+    cliques = f", {counted(clique=document['cliques'])}" if document["cliques"] else ""
+    labels = counted(label=many) if few == many else f"{few}-{many} labels"
     console.print(
-        f"problem      {document['nodes']:,} nodes, {document['edges']:,} edges{cliques}, {labels} labels"
+        f"problem      {counted(node=document['nodes'], edge=document['edges'])}{cliques}, {labels}"
     )
     console.print(f"energy       {at_most(document['energy'], _DIGITS)}")
     console.print(f"bound        {at_least(document['bound'], _DIGITS)}")
