@@ -193,7 +193,8 @@ def test_tables_set_features_themselves(given, tmp_path, run):
 
 @pytest.mark.slow
 def test_demo_ends_with_a_page_about_bridges(coarse, tmp_path, run):
-    code, out, _ = run("demo", "--jobs", 1, "--out", tmp_path)
+    code, out, err = run("demo", "--jobs", 1, "--out", tmp_path)
+    assert "writing the report ..." in err.splitlines()
     assert code == 0
     (line,) = [line for line in out.splitlines() if line.startswith("certificate")]
     assert line.endswith(", certified")

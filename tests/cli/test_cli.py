@@ -319,7 +319,10 @@ def test_check_shows_one_table_in_80_columns(folder, run):
 def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("gapcut.cli.demo.find_spec", lambda name: None)
-    report = as_json(run, "demo", "--out", tmp_path / "report", "--jobs", 1)
+    code, out, err = run("demo", "--out", tmp_path / "report", "--jobs", 1, "--json")
+    assert code == 0
+    assert "writing the report ..." in err.splitlines()
+    report = json.loads(out)
     written = sorted(os.listdir(tmp_path / "report"))
     assert written == ["confusion.png", "convergence.png", "model.gapcut", "weights.png"]
     assert report["certificate"]["status"] == "certified"
@@ -373,6 +376,10 @@ def test_demo_on_graphs_drawn_by_chance(tmp_path, run, monkeypatch):
         (["train", "{train}", "--out", "{out}", "--proof", "{out}"], "would be written twice"),
         (["train", "{train}", "--out", "{out}", "--proof", "{out}.p", "--oracle", "trws"], "has no proofs"),
         (["demo", "--out", "{model}"], "is not a folder"),
+        (
+            ["demo", "--out", "{model}.html"],
+            "a folder is written here, and its name ends like that of a .html file",
+        ),
         (["inspect", "{broken}"], "broken.npz: not an .npz file, or cut short"),
         (["bogus"], 'Unknown command "bogus"'),
         (["bogus"], "evaluate, ... (see gapcut --help)"),

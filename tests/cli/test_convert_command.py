@@ -39,7 +39,7 @@ def test_a_folder_of_single_graphs(tmp_path, graphs, run):
     code, out, _ = run("convert", tmp_path / "single", tmp_path / "parts")
     assert code == 0
     assert "6 graphs, 72 nodes" in out
-    assert "1 parts" in out
+    assert "1 part)" in out
     assert_same(GraphSet(GraphFolder(tmp_path / "parts")), GraphSet(graphs))
 
 
@@ -66,6 +66,8 @@ def test_a_folder_whose_first_file_has_no_edges(tmp_path, graphs, run):
         (["parts", "new", "--select", "none"], "no graph is selected by 'none'"),
         (["empty.npz", "new"], "there are no graphs in it"),
         (["nowhere", "new"], "nowhere"),
+        (["all.npz", "new.csv"], "new.csv: graphs are written as one .npz or as a folder of parts"),
+        (["parts", "new.PARQUET"], "new.PARQUET: graphs are written as one .npz"),
     ],
 )
 def test_refusals(tmp_path, graphs, run, monkeypatch, arguments, said):
@@ -76,8 +78,14 @@ def test_refusals(tmp_path, graphs, run, monkeypatch, arguments, said):
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
-    assert not (tmp_path / "new").exists()
+    assert not list(tmp_path.glob("new*"))
     assert len(GraphFolder(tmp_path / "parts")) == 6
+
+
+def test_a_folder_that_is_there_may_be_called_like_a_file(tmp_path, graphs, run):
+    (tmp_path / "old.csv").mkdir()
+    assert run("convert", tmp_path / "all.npz", tmp_path / "old.csv")[0] == 0
+    assert len(GraphFolder(tmp_path / "old.csv")) == 6
 
 
 def test_commands_take_folders(tmp_path, graphs, run):

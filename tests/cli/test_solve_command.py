@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gapcut import Energy, write_energy
+from gapcut import Energy, Solution, write_energy
 
 pytest.importorskip("cyclopts")
 pytest.importorskip("rich")
@@ -124,3 +125,29 @@ def test_several_energies(file, run, tmp_path, monkeypatch):
     hard = tmp_path / "hard.cfn"
     write_energy(Energy([[0.0, 1.0], [1.0, 0.0]], [[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]]), hard)
     assert run("solve", other, hard, "--method", "icm", "--certified")[0] == 1
+
+
+def test_a_bound_is_shown_rounded_down_energy_and_gap_up(run, tmp_path, monkeypatch):
+    path = tmp_path / "e.cfn"
+    write_energy(Energy([[0.0, 1.0]]), path)
+    found = Solution(np.array([0]), 1.00000000041, 1.00000000009, 12345.123, "feasible", 0.1)
+    monkeypatch.setattr("gapcut.cli.solving.solve_energy", lambda *_, **__: found)
+    one = dict(line.split(maxsplit=1) for line in run("solve", path)[1].splitlines())
+    assert (one["energy"], one["bound"]) == ("1.000000001", "1")
+    assert one["gap"] == "12,346, feasible"
+    found = replace(found, energy=-0.3, bound=-1.99999999991, gap=1.69991)
+    two = run("solve", path, path)[1]
+    assert two.count("-0.3 ") == two.count("  -2 ") == two.count("  1.7 ") == 2
+
+
+def test_an_exact_decimal_stays_one(run, tmp_path):
+    path = tmp_path / "e.cfn"
+    write_energy(Energy([[0.3, 1.0]]), path)
+    lines = dict(line.split(maxsplit=1) for line in run("solve", path)[1].splitlines())
+    assert (lines["energy"], lines["bound"], lines["gap"]) == ("0.3", "0.3", "0, optimal")
+
+
+def test_one_is_not_many(run, tmp_path):
+    path = tmp_path / "e.cfn"
+    write_energy(Energy([[0.0], [1.0]], [[0, 1]], [[[1.0]]]), path)
+    assert "problem      2 nodes, 1 edge, 1 label\n" in run("solve", path)[1]

@@ -74,7 +74,7 @@ def test_what_is_none_of_the_six_may_be_a_class(made, run):
 def test_a_part_of_the_set(made, run):
     code, out, err = run("scenes", "streets", made / "set", "--out", made / "out", "--part", "3")
     assert code == 0, err
-    assert "1 scans" in out
+    assert "1 scan to" in out
     assert [p.name for p in (made / "out").iterdir()] == ["oakland_part3_aj.laz"]
 
 

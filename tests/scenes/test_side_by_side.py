@@ -89,6 +89,15 @@ def described(out: Path, name: str) -> dict:
     return json.loads((out / f"{name}.run.json").read_text())["neighbours"]
 
 
+def test_a_file_called_like_the_folder_of_strips_is_said_before_the_first_scan(place, tmp_path, capsys):
+    (tmp_path / ".gapcut-seams").write_text("mine")
+    assert label(place, place / "in", tmp_path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{tmp_path / '.gapcut-seams'} is a file" in line
+    assert "remove it, name another folder for --out or add --no-neighbours" in line
+    assert [path.name for path in tmp_path.iterdir()] == [".gapcut-seams"]
+
+
 # --- like one scan
 
 

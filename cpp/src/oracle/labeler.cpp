@@ -19,7 +19,8 @@ GraphAnswer OneHotMaximiser::solve(const Weights& w, std::int64_t graph, Scratch
                         [&](std::int32_t d, double x) { truth += x * w.pairwise[(d * p.n_labels + k) * w.width + l]; });
     }
     const double bound = checked_bound(std::max(0.0, found - truth) + one_hot_.rounding(w, graph));
-    return {one_hot_.add_plane(graph, s.labels.data(), plane), bound};
+    // with one label there is no other labeling, and the slack is 0 without rounding
+    return {one_hot_.add_plane(graph, s.labels.data(), plane), p.n_labels == 1 ? 0.0 : bound};
 }
 
 }  // namespace gapcut

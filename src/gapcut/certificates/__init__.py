@@ -8,12 +8,10 @@ from gapcut.certificates.certificate import (
     Record,
     SharedRecord,
     Status,
-    at_least,
-    at_most,
-    outwards,
 )
 from gapcut.certificates.progress import spoken
 from gapcut.certificates.proof import DualPoint, Proof, packed, prove
+from gapcut.certificates.shown import at_least, at_most, gap_percent, outwards, table_digits
 from gapcut.certificates.theorem import iteration_bound
 
 __all__ = [
@@ -29,11 +27,13 @@ __all__ = [
     "at_least",
     "at_most",
     "dual_bound",
+    "gap_percent",
     "iteration_bound",
     "outwards",
     "packed",
     "primal_bound",
     "prove",
     "spoken",
+    "table_digits",
     "trivial_bound",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Literal
 
+from gapcut.certificates.shown import outwards
 from gapcut.oracles.base import ProblemName
 
 Status = Literal["certified", "stopped", "uncertified"]
@@ -34,27 +34,6 @@ class Bracket:
     def shown(self, digits: int) -> tuple[str, str]:
         """Both ends with so many digits, rounded outwards: what is read is proven too."""
         return outwards(self.lower, self.upper, digits)
-
-
-def outwards(lower: float, upper: float, digits: int) -> tuple[str, str]:
-    """Two ends with so many digits, the lower one rounded down, the upper one up."""
-    return at_least(lower, digits), at_most(upper, digits)
-
-
-def at_least(lower: float, digits: int) -> str:
-    """A lower end with so many digits, rounded down."""
-    return _rounded(lower, digits, ROUND_FLOOR)
-
-
-def at_most(upper: float, digits: int) -> str:
-    """An upper end, rounded up."""
-    return _rounded(upper, digits, ROUND_CEILING)
-
-
-def _rounded(value: float, digits: int, towards: str) -> str:
-    if math.isfinite(value):
-        value = float(Context(prec=digits, rounding=towards).create_decimal_from_float(value))
-    return f"{value:.{digits}g}"
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from gapcut.cli.bridges_tables import TABLES, Asked, described, table_files, write_table
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Flag, Json, option
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
-from gapcut.cli.progress import working
+from gapcut.cli.progress import WRITING, working
 from gapcut.cli.show import Cells, emit
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def experiment(
         bridges = described(settings, cache, status)
         made = time.monotonic() - start
         results = run_experiment(bridges, settings, cache, status)
-        status("writing the report ...")
+    with working(WRITING):
         document, files = write_result(
             folder, lambda place: _write(place, bridges, results, settings, pictures, graphs)
         )
@@ -311,8 +312,8 @@ def _show_scans(console: Console, scans: list[dict[str, Any]]) -> None:
     for scan in scans:
         unseen = ", ".join(f"{n} {label}" for label, n in scan["parts_unseen"].items())
         console.print(
-            f"written  {scan['file']}: {scan['points']:,} points of {scan['parts']} parts from "
-            f"{scan['stations']} stations" + (f"; not seen: {unseen}" if unseen else "")
+            f"written  {scan['file']}: {counted(point=scan['points'])} of {counted(part=scan['parts'])} from "
+            f"{counted(station=scan['stations'])}" + (f"; not seen: {unseen}" if unseen else "")
         )
         if scan.get("left_out"):
             console.print(f"left out {scan['left_out']}")

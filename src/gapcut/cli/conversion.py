@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import DataPath, Flag, Json, Select, UnpackLimit, not_empty, read_graphs
-from gapcut.cli.outputs import GRAPHS, Force, check_outputs, write_result
+from gapcut.cli.outputs import GRAPHS, Force, called_like_a_file, check_outputs, write_result
 from gapcut.cli.progress import working
 from gapcut.cli.show import emit
 from gapcut.data import GraphSet, each_set, save_in_parts
@@ -101,6 +102,10 @@ def convert(
             raise ValueError(f"--part-size {part_size} must be a number of MiB")
         if data.is_dir() and out.is_dir() and data.samefile(out):
             raise ValueError(f"{out} is read by this command: name another folder to write")
+        if called_like_a_file(out):
+            raise ValueError(
+                f"{out}: graphs are written as one .npz or as a folder of parts: name {out.stem}.npz or {out.stem}"
+            )
         check_outputs({}, [data], force, folder=out)
         with working(f"writing {out} ..."):
             # An empty set is refused before the writer makes anything count.
@@ -140,6 +145,6 @@ def _load(name: str, root: Path, edges: str) -> dict[str, GraphSet]:
 
 def _show(console: Console, document: dict[str, Any]) -> None:
     for part in document["files"]:
-        counts = f"{part['graphs']:,} graphs, {part['nodes']:,} nodes, {part['edges']:,} edges"
-        counts += f", {part['parts']:,} parts" if part.get("parts") is not None else ""
+        counts = counted(graph=part["graphs"], node=part["nodes"], edge=part["edges"])
+        counts += f", {counted(part=part['parts'])}" if part.get("parts") is not None else ""
         console.print(f"written       {part['path']} ({counts})", highlight=False, soft_wrap=True)

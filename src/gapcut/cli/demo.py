@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
-from gapcut.cli.progress import speak
+from gapcut.cli.progress import WRITING, speak, working
 from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
@@ -76,8 +77,8 @@ def _show_bridges(console: Console, results: list[FoldResult], document: dict[st
     result = results[0]
     graphs = result.graphs.training
     console.print(
-        f"trained on    {len(graphs)} scans of generated bridges: {sum(g.n_nodes for g in graphs):,} parts, "
-        f"{sum(g.n_edges for g in graphs):,} edges"
+        f"trained on    {counted(scan=len(graphs))} of generated bridges: "
+        f"{counted(part=sum(g.n_nodes for g in graphs), edge=sum(g.n_edges for g in graphs))}"
     )
     console.print(f"certificate   {certificate_line(result.certificate)}")
     console.print("")
@@ -106,7 +107,8 @@ def _planted(out: Path, seed: int, jobs: int, as_json: bool) -> int:
     alone = fit_to_the_end(_without_edges(training), options, "training without edges")
     baseline = alone.score(_without_edges(test))
     svm.set_params(n_jobs=1)
-    files = write_result(out, lambda folder: _write(svm, scores, folder))
+    with working(WRITING):
+        files = write_result(out, lambda folder: _write(svm, scores, folder))
     document = {
         **training_document(svm, training, seconds),
         "test": scores_document(scores),
@@ -133,7 +135,7 @@ def _show(console: Console, svm: Machine, scores: Scores, document: dict[str, An
         'no bridges    they need embreex: pip install "gapcut[scan]"; these are graphs drawn by chance'
     )
     console.print(
-        f"trained on    {data['graphs']} generated graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"trained on    {data['graphs']} generated graphs, {counted(node=data['nodes'], edge=data['edges'])}, "
         f"{document['seconds']:.1f} s"
     )
     console.print(f"certificate   {certificate_line(svm.certificate_)}")

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, SOME_FAILED, Interrupted
 from gapcut.cli.progress import working
 from gapcut.engines import SHARE, Engine, EngineName, free_bytes, open_engine, thread_count
@@ -121,7 +122,7 @@ def do_files(
     if engine.elsewhere:
         items = [i.absolute() for i in items]
     begun = engine.map(Once(work, settings), items)
-    with working(f"{len(jobs):,} files ...") as say, closing(begun) as outcomes:
+    with working(f"{counted(file=len(jobs))} ...") as say, closing(begun) as outcomes:
         try:
             for outcome in outcomes:
                 job = items[outcome.index]
@@ -133,7 +134,7 @@ def do_files(
                         before += 1
                     else:
                         ledger.add(job.target, outcome.result)
-                say(f"{len(found):,} of {len(jobs):,} files done, {len(failed):,} failed")
+                say(f"{len(found):,} of {counted(file=len(jobs))} done, {len(failed):,} failed")
         except KeyboardInterrupt:
             raise Interrupted(
                 f"interrupted: {len(found):,} of {len(jobs):,} files are done; the same command goes on"

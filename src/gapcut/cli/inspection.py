@@ -13,7 +13,8 @@ import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
-from gapcut.certificates import outwards
+from gapcut.certificates import at_most, outwards
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, to_the_end
 from gapcut.cli.options import (
     DataPath,
@@ -197,7 +198,7 @@ def _sizes(values: list[int]) -> dict[str, float]:
 def _show_data(console: Console, counts: dict[str, Any]) -> None:
     rows = [[name, *counts[name].values()] for name in ("nodes", "edges")]
     rows += [[f"cliques of {c['nodes']} nodes", *c["count"].values()] for c in counts["cliques"]]
-    console.print(Cells([f"{counts['graphs']:,} graphs", "total", "smallest", "median", "largest"], rows))
+    console.print(Cells([counted(graph=counts["graphs"]), "total", "smallest", "median", "largest"], rows))
     total = sum(entry["nodes"] for entry in counts["labels"])
     rows = [[str(e["label"]), e["nodes"], percent(e["nodes"] / total)] for e in counts["labels"]]
     if counts["unlabelled_nodes"]:
@@ -257,15 +258,17 @@ def _show_model(
     weights, data, certificate = document["weights"], document["trained_on"], svm.certificate_
     console.print(f"certificate   {certificate_line(certificate)}")
     console.print(
-        f"              rounding {certificate.rounding:.2g}, {certificate.oracle_calls:,} oracle calls in "
-        f"{certificate.passes:,} passes; {document['message']}"
+        f"              rounding {at_most(certificate.rounding, 2)}, {certificate.oracle_calls:,} oracle calls in "
+        f"{counted(**{'pass': certificate.passes})}; {document['message']}"
     )
     if sampled := sample_line(svm):
         console.print(f"              {sampled}")
     if certificate.iteration_bound is not None:
-        console.print(f"              at most {certificate.iteration_bound:,} iterations by Theorem B.4")
+        console.print(
+            f"              at most {counted(iteration=certificate.iteration_bound)} by Theorem B.4"
+        )
     console.print(
-        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"trained on    {counted(graph=data['graphs'], node=data['nodes'], edge=data['edges'])}, "
         f"{clique_count(data['cliques'])}C={svm.C_:g}"
     )
     if document["base"]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from rich.console import Console
 
+from gapcut.certificates import at_most
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, Interrupted
 from gapcut.cli.file_queue import (
     Address,
@@ -347,19 +349,20 @@ def _show_labels(console: Console, found: FileResults, skipped: list[str]) -> No
 
 def _show_label(console: Console, document: dict[str, Any]) -> None:
     console.print(
-        f"labelled    {document['points']:,} points in {document['segments']:,} segments, "
-        f"{document['edges']:,} edges"
+        f"labelled    {counted(point=document['points'])} in {counted(segment=document['segments'])}, "
+        f"{counted(edge=document['edges'])}"
     )
     total = document["points"]
     rows = [[name, n, percent(n / total)] for name, n in document["labels"].items()]
     console.print(Cells(["label", "points", "share"], rows))
     console.print(
-        f"inference   {document['status']}, energy {document['energy']:.6g}, proven gap {document['gap']:.3g}; "
+        f"inference   {document['status']}, energy {at_most(document['energy'], 6)}, "
+        f"proven gap {at_most(document['gap'], 3)}; "
         f"mean confidence {percent(document['confidence'])}"
     )
     if document["accuracy"] is not None:
         console.print(
-            f"agreement   {percent(document['accuracy'])} of {document['compared']:,} points that had a label "
+            f"agreement   {percent(document['accuracy'])} of {counted(point=document['compared'])} that had a label "
             "called like one of the model's"
         )
     if document["unlike_training"]:

@@ -50,6 +50,11 @@ class Seams:
         """The jobs, with what each file sees of others, and the strips of all that are left to do."""
         from gapcut.scenes.tiles import Around, Neighbour, ScanFile, look, side_by_side
 
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(
+                f"{self.folder} is a file, but what scans see of each other is kept in a folder of this name: "
+                "remove it, name another folder for --out or add --no-neighbours"
+            )
         scans = [ScanFile(job.absolute().source, invalid, job.options, classes) for job in jobs]
         extents = _each(engine, look, scans, "files looked at")
         beside = side_by_side(extents, self.halo, self.voxel)

@@ -45,6 +45,17 @@ _MAGIC = {
 }
 
 
+_FILES = {
+    *_MAGIC,
+    *(".gapcut", ".feather", ".gz", ".h5", ".hdf5", ".npy", ".pickle", ".pkl", ".tsv", ".txt", ".zip"),
+}
+
+
+def called_like_a_file(folder: Path) -> bool:
+    """Whether a folder that is not there yet would have the name of a file."""
+    return folder.suffix.lower() in _FILES and not folder.is_dir()
+
+
 def _head(path: Path) -> bytes:
     with open(path, "rb") as file:
         return file.read(4096)
@@ -177,6 +188,10 @@ def _saved(path: Path, save: Callable[[Path], object]) -> bool:
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is not a folder: name a folder to write to")
+    if called_like_a_file(folder):
+        raise ValueError(
+            f"{folder}: a folder is written here, and its name ends like that of a {folder.suffix} file: name a folder"
+        )
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try_to_write(nearest / "gapcut")
 

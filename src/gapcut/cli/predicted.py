@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from gapcut.cli.counts import counted
 from gapcut.data import GraphSet
 from gapcut.extras import needed
 from gapcut.inference import Solution
@@ -46,7 +47,7 @@ class Labelled:
             then(graphs, found)
             names += [graph.name or "" for graph in graphs]
             solutions += found
-            say(f"labelled {len(solutions):,} graphs ...")
+            say(f"labelled {counted(graph=len(solutions))} ...")
         return cls(names, solutions, seconds)
 
     @property

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 from rich.console import Console
 
+from gapcut.certificates import at_most
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE
 from gapcut.cli.file_queue import (
     Address,
@@ -218,7 +220,7 @@ class _LabelGraphs:
 
 
 def _show_prediction(console: Console, document: dict[str, Any]) -> None:
-    console.print(f"labelled     {document['graphs']:,} graphs, {document['nodes']:,} nodes")
+    console.print(f"labelled     {counted(graph=document['graphs'], node=document['nodes'])}")
     console.print(_inference_line(document))
     console.print(f"written      {document['out']}")
 
@@ -226,7 +228,7 @@ def _show_prediction(console: Console, document: dict[str, Any]) -> None:
 def _show_files(console: Console, document: dict[str, Any]) -> None:
     files = document["files"]
     graphs, nodes = (sum(each[what] for each in files) for what in ("graphs", "nodes"))
-    console.print(f"labelled     {len(files):,} files, {graphs:,} graphs, {nodes:,} nodes")
+    console.print(f"labelled     {counted(file=len(files), graph=graphs, node=nodes)}")
     if document["before"]:
         console.print(f"             {document['before']:,} of the files were done before")
     console.print(f"written      {document['out']}")
@@ -238,7 +240,9 @@ def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: d
         console.print(
             f"warning      no node is labelled {label!s:.40}, though some are: try train --balanced"
         )
-    console.print(f"accuracy     {percent(scores.accuracy)} over nodes of {document['graphs']:,} graphs")
+    console.print(
+        f"accuracy     {percent(scores.accuracy)} over nodes of {counted(graph=document['graphs'])}"
+    )
     if document["calibration_error"] is not None:
         console.print(
             f"calibration  expected error {document['calibration_error']:.3f} of the labels' probabilities"
@@ -252,6 +256,6 @@ def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: d
 def _inference_line(document: dict[str, Any]) -> str:
     found = document["inference"]
     return (
-        f"inference    {found['proven_optimal']:,} of {document['graphs']:,} graphs proven optimal, "
-        f"largest gap {found['largest_gap']:.3g}, {found['seconds']:.2f} s"
+        f"inference    {found['proven_optimal']:,} of {counted(graph=document['graphs'])} proven optimal, "
+        f"largest gap {at_most(found['largest_gap'], 3)}, {found['seconds']:.2f} s"
     )

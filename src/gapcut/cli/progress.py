@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from gapcut.cli.counts import counted
+
 if TYPE_CHECKING:
     from gapcut.certificates import Callback, Record
 
 SECONDS_BETWEEN_LINES = 5.0
+WRITING = "writing the report ..."
 _SPEAKS = ContextVar("_SPEAKS", default=False)
 
 
@@ -58,9 +61,9 @@ def _now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
 @contextmanager
 def progress(task: str, target: float | None = None, before: str = "") -> Iterator[Callback]:
     """A callback of learners that shows their bounds. ``target``: the gap aimed at; ``before``: what comes first."""
-    from gapcut.cli.show import percent
+    from gapcut.certificates import gap_percent
 
-    aim = "" if target is None else f" to a gap of {percent(target)}"
+    aim = "" if target is None else f" to a gap of {gap_percent(target)}"
     with working(f"{before}{task}{aim} ...") as status:
         before_that: list[Record] = []
 
@@ -68,7 +71,7 @@ def progress(task: str, target: float | None = None, before: str = "") -> Iterat
             lower, upper = record.shown(5)
             status(
                 f"{task}: pass {record.passes}, {record.seconds:.1f} s, {lower} <= optimum <= "
-                f"{upper}, gap {percent(record.relative_gap)}{_at_work(record, before_that)}"
+                f"{upper}, gap {gap_percent(record.relative_gap)}{_at_work(record, before_that)}"
             )
             before_that[:] = [record]
 
@@ -82,5 +85,5 @@ def _at_work(record: Record, before: list[Record]) -> str:
         return ""
     done = now - (getattr(before[0], "iterations", 0) if before else 0)
     seconds = record.seconds - (before[0].seconds if before else 0.0)
-    noun = "actor" if actors == 1 else "actors"
-    return f", {actors} {noun}, {done / seconds:.3g} iterations/s" if seconds > 0.0 else f", {actors} {noun}"
+    at_work = f", {counted(actor=actors)}"
+    return f"{at_work}, {done / seconds:.3g} iterations/s" if seconds > 0.0 else at_work

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from gapcut.certificates import outwards
+from gapcut.certificates import gap_percent, outwards
 from gapcut.cli.exits import DONE, to_the_end
 from gapcut.cli.options import DataPath, Jobs, Json, ModelPath, Select, UnpackLimit, claim_again
 from gapcut.cli.outputs import GRAPHS, PROOF, Force, Kind, check_outputs, graphs_path, write_result
 from gapcut.cli.progress import progress
-from gapcut.cli.show import emit, percent
+from gapcut.cli.show import emit
 from gapcut.machine import Machine, Proof
 
 CONFIRMED: Final = 1e-4
@@ -96,7 +96,7 @@ def proof_line(document: dict[str, Any]) -> str:
     lower, upper = outwards(document["lower"], document["upper"], 9)
     return (
         f"{document['proof']} shows {lower} <= optimum <= this model <= {upper}, gap "
-        f"{percent(document['relative_gap'])}{less}; check it with check_proof.py and {document['graphs']}"
+        f"{gap_percent(document['relative_gap'])}{less}; check it with check_proof.py and {document['graphs']}"
     )
 
 

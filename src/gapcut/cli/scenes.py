@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, InterruptWatch, watch_interrupt
 from gapcut.cli.options import Certified, Jobs, Json, option
 from gapcut.cli.outputs import (
@@ -213,8 +214,8 @@ def _training_document(trained: TrainedScenes, n_scans: int, out: Path, seconds:
 
 def _show_training(console: Console, trained: TrainedScenes, document: dict[str, Any]) -> None:
     console.print(
-        f"trained on    {document['scans']:,} scans, {document['points']:,} points, {document['segments']:,} "
-        f"segments, {document['edges']:,} edges; {', '.join(document['classes'])}"
+        f"trained on    {counted(scan=document['scans'], point=document['points'], segment=document['segments'])}, "
+        f"{counted(edge=document['edges'])}; {', '.join(document['classes'])}"
     )
     show_skipped(console, document["skipped"])
     used = ", ".join(document["channels"]) or "places alone"

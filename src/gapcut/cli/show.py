@@ -16,7 +16,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Certificate, at_least
+from gapcut.certificates import Certificate, at_least, at_most, gap_percent, table_digits
+from gapcut.cli.counts import counted
 from gapcut.files import json_text
 from gapcut.machine import Choice, Machine
 from gapcut.metrics import Scores
@@ -34,7 +35,7 @@ def emit(document: dict[str, Any], as_json: bool, render: Callable[[Console], ob
 
 def clique_count(cliques: int) -> str:
     """For a list of counts: nothing where there are none."""
-    return f"{cliques:,} cliques, " if cliques else ""
+    return f"{counted(clique=cliques)}, " if cliques else ""
 
 
 NARROWEST = 20
@@ -94,6 +95,11 @@ def number(value: Any) -> str:
     return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
+def gap_number(gap: float) -> str:
+    """A gap that is not in percent, rounded up."""
+    return number(float(at_most(gap, table_digits(gap)))) if math.isfinite(gap) else str(gap)
+
+
 def percent(value: float) -> str:
     """A share with a sensible number of digits."""
     if not math.isfinite(value):
@@ -105,15 +111,13 @@ def certificate_line(certificate: Certificate) -> str:
     """The certificate in one line."""
     lower, upper = certificate.shown(6)
     ends = f"{lower} <= optimum <= model <= {upper}"
-    gap = percent(certificate.relative_gap)
+    gap = gap_percent(certificate.relative_gap)
     line = f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
     claim = certificate.one_hot
     if claim is None:
         return line
-    beside = (
-        f"one-hot: {at_least(claim.lower, 6)} <= optimum, gap {percent(claim.relative_gap)}, {claim.status}"
-    )
-    return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {claim.graphs:,} graphs"
+    beside = f"one-hot: {at_least(claim.lower, 6)} <= optimum, gap {gap_percent(claim.relative_gap)}, {claim.status}"
+    return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {counted(graph=claim.graphs)}"
 
 
 def sample_line(svm: Machine) -> str | None:
@@ -122,7 +126,7 @@ def sample_line(svm: Machine) -> str | None:
     if not data.left_out:
         return None
     others = f"{data.left_out:,} other graphs were left out"
-    return f"the certificate is about a random sample of {data.sample:,} graphs alone: {others}"
+    return f"the certificate is about a random sample of {counted(graph=data.sample)} alone: {others}"
 
 
 def base_line(base: Base | None) -> str | None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from rich.console import Console
 
+from gapcut.certificates import at_least, at_most
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
 from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
 from gapcut.cli.progress import working
-from gapcut.cli.show import Cells, emit, number
+from gapcut.cli.show import Cells, emit, gap_number
 from gapcut.files import write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
 from gapcut.typing import IntArray
 
 _SETTLED = ("optimal", "infeasible")
+_DIGITS = 10
 
 
 def solve(
@@ -89,9 +91,9 @@ def _table(documents: list[dict[str, Any]]) -> Cells:
         [
             d["file"],
             d["nodes"],
-            _exact(d["energy"]),
-            _exact(d["bound"]),
-            d["gap"],
+            at_most(d["energy"], _DIGITS),
+            at_least(d["bound"], _DIGITS),
+            gap_number(d["gap"]),
             d["status"],
             f"{d['seconds']:.3f}",
         ]
@@ -138,18 +140,14 @@ def _document(problem: Energy, found: Solution[IntArray], out: Path | None) -> d
 
 def _show(console: Console, document: dict[str, Any]) -> None:
     few, many = document["labels"]
-    cliques = f", {document['cliques']:,} cliques" if document["cliques"] else ""
-    labels = f"{many}" if few == many else f"{few}-{many}"
+    cliques = f", {counted(clique=document['cliques'])}" if document["cliques"] else ""
+    labels = counted(label=many) if few == many else f"{few}-{many} labels"
     console.print(
-        f"problem      {document['nodes']:,} nodes, {document['edges']:,} edges{cliques}, {labels} labels"
+        f"problem      {counted(node=document['nodes'], edge=document['edges'])}{cliques}, {labels}"
     )
-    console.print(f"energy       {_exact(document['energy'])}")
-    console.print(f"bound        {_exact(document['bound'])}")
-    console.print(f"gap          {number(document['gap'])}, {document['status']}")
+    console.print(f"energy       {at_most(document['energy'], _DIGITS)}")
+    console.print(f"bound        {at_least(document['bound'], _DIGITS)}")
+    console.print(f"gap          {gap_number(document['gap'])}, {document['status']}")
     console.print(f"time         {document['seconds']:.3f} s")
     if document["out"]:
         console.print(f"written      {document['out']}")
-
-
-def _exact(value: float) -> str:
-    return f"{value:.10g}" if math.isfinite(value) else str(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE
 from gapcut.cli.options import Flag, Json
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending
@@ -75,7 +76,7 @@ def _document(clouds: list[PointCloud], paths: list[Path]) -> dict[str, Any]:
 
 
 def _show(console: Console, document: dict[str, Any], out: Path) -> None:
-    console.print(f"written       {len(document['scans'])} scans to {out}")
+    console.print(f"written       {counted(scan=len(document['scans']))} to {out}")
     rows = [*document["points"].items(), ("unlabelled", document["unlabelled"])]
     console.print(Cells(["class", "points"], rows))
     console.print(f"licence       {document['licence']}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapcut.cli.counts import counted
 from gapcut.cli.outputs import reasons_path, segments_path
 from gapcut.engines import SHARE, Engine, free_bytes, peak_memory_mb
 
@@ -111,7 +112,7 @@ def told(needs: Needs, how: TileOptions) -> str:
     from gapcut.scenes.tiles import spelled
 
     return (
-        f"{needs.points:,} points in {needs.tiles:,} tiles of {needs.size:.4g} m, at most {needs.most:,} with "
+        f"{counted(point=needs.points)} in {needs.tiles:,} tiles of {needs.size:.4g} m, at most {needs.most:,} with "
         f"its halo; about {needs.memory_mb:,.0f} MB of memory in {how.jobs} processes, {needs.disk_mb:,.0f} MB of "
         f"disk, {spelled(needs.seconds / how.jobs)}"
     )

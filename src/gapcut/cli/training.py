@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import Console
 
+from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED, Interrupted, to_the_end, watch_interrupt
 from gapcut.cli.large_sets import training_graphs
 from gapcut.cli.options import (
@@ -209,9 +210,9 @@ def _show(console: Console, svm: Machine, document: dict[str, Any]) -> None:
     data, weights = document["labelled"], document["weights"]
     share = weights["pairwise_nonzero"] / max(1, weights["pairwise"])
     console.print(
-        f"trained on    {data['graphs']:,} graphs, {data['nodes']:,} nodes, {data['edges']:,} edges, "
+        f"trained on    {counted(graph=data['graphs'], node=data['nodes'], edge=data['edges'])}, "
         f"{clique_count(data['cliques'])}"
-        f"{len(document['classes'])} labels, {document['seconds']:.1f} s, "
+        f"{counted(label=len(document['classes']))}, {document['seconds']:.1f} s, "
         f"peak memory {document['peak_memory_mb']:,.0f} MB"
     )
     console.print(f"certificate   {certificate_line(svm.certificate_)}")

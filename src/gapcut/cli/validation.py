@@ -10,6 +10,7 @@ import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
+from gapcut.certificates import gap_percent
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import (
     Certified,
@@ -148,7 +149,7 @@ def _show(console: Console, document: dict[str, Any]) -> None:
         [
             *(row["fold"], f"{row['C']:g}", *(percent(row[score]) for score in _SCORES)),
             *(
-                percent(row["relative_gap"]) + ("" if row["status"] == "certified" else " *"),
+                gap_percent(row["relative_gap"]) + ("" if row["status"] == "certified" else " *"),
                 f"{row['seconds']:.1f}",
             ),
         ]

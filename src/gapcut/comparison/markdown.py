@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gapcut.certificates import gap_percent
 from gapcut.comparison.folds import Comparison, Row
 from gapcut.comparison.labelling import MethodRow
 
@@ -73,7 +74,7 @@ def _cells(comparison: Comparison, row: Row) -> list[str]:
         f"{row.mean('cpu_seconds'):.2f}",
         "-" if math.isnan(speed_up) else f"{speed_up:.2g}x",
         f"{row.mean('passes'):.0f}",
-        _percent(row.worst_gap),
+        gap_percent(row.worst_gap),
         row.problem,
         row.status,
         str(row.impossible),

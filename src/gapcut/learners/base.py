@@ -11,7 +11,16 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from gapcut import _core
-from gapcut.certificates import Bounds, Callback, Certificate, DualPoint, Record, SharedRecord, Status
+from gapcut.certificates import (
+    Bounds,
+    Callback,
+    Certificate,
+    DualPoint,
+    Record,
+    SharedRecord,
+    Status,
+    gap_percent,
+)
 from gapcut.engines import Deadline, OutOfTime
 from gapcut.engines.shards import ClusterLost
 from gapcut.oracles.base import Oracle, OracleTotal
@@ -210,8 +219,9 @@ class Session:
         """``certified``: whether the target was met; by default whether the relative gap is."""
         bounds = self.bounds
         certified = self.target_met if certified is None else certified
+        shown = gap_percent(bounds.relative_gap, "%")
         status: Status = "certified" if certified else "stopped"
-        message = f"proven within {bounds.relative_gap:.2%} of the optimum" if certified else self.ended
+        message = f"proven within {shown} of the optimum" if certified else self.ended
         if not bounds.bounded:
             status = "uncertified"
             advice = (
@@ -219,7 +229,7 @@ class Session:
             )
             message = f"{advice} ({self.ended})" if self.ended else advice
         elif not certified:
-            message = f"{message} (relative gap {bounds.relative_gap:.2%})"
+            message = f"{message} (relative gap {shown})"
         if self.impossible:
             message += (
                 f"; impossible violation in {len(self.impossible)} of {self.passes} passes, first in pass "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,7 +68,9 @@ class LoopedOracle(Oracle):
         def one(graph: int) -> Answer:
             if clock.left == 0.0:
                 raise OutOfTime
-            return self.answer(graph, self.energy(weights, graph), clock)
+            energy = self.energy(weights, graph)
+            found = self.answer(graph, energy, clock)
+            return replace(found, bound=0.0) if self.proven and self._free(weights, energy) else found
 
         chosen = range(self._problem.n_graphs) if graphs is None else [int(g) for g in graphs]
         found = each(one, chosen, self._threads)
@@ -78,6 +80,12 @@ class LoopedOracle(Oracle):
             np.array([a.loss for a in found]),
             np.array([a.bound for a in found]),
         )
+
+    def _free(self, w: FloatArray, energy: AugmentedEnergy) -> bool:
+        """Whether the slack is 0 without any rounding: there is no other labeling, or none costs anything and all
+        weights are 0."""
+        alone = energy.unary.shape[1] == 1 and not self.binary
+        return alone or not (w.any() or energy.unary.any())
 
     def energy(self, w: FloatArray, graph: int) -> AugmentedEnergy:
         """The loss-augmented energy of one graph at ``w``, a number a coordinate of the core."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapcut.certificates import Record
+from gapcut.certificates import Record, gap_percent
 from gapcut.extras import needed
 from gapcut.files import write_atomically
 from gapcut.metrics import Scores
@@ -96,7 +96,7 @@ def convergence_figure(history: Sequence[Record], title: str = "Convergence") ->
     if len(seconds) > 2 and seconds[-1] > 50 * max(seconds[0], 1e-3):
         bottom.set_xscale("log")
         plain_log_ticks(bottom.xaxis, lambda value: f"{value:g}", seconds.min(), seconds.max())
-    top.set_title(f"{title}\nrelative gap {_percent(gaps[-1])} after {seconds[-1]:.3g} s", fontsize=12)
+    top.set_title(f"{title}\nrelative gap {gap_percent(gaps[-1])} after {seconds[-1]:.3g} s", fontsize=12)
     return figure
 
 

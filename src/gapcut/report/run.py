@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.certificates import at_least, at_most, gap_percent, table_digits
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, confusion_scores, score_labels
 from gapcut.report.figures import save_figure
@@ -28,6 +30,8 @@ _SCENE_COLUMNS = (
     *("scene", "points", "segments", "edges", "accuracy", "macro F1", "what is right"),
     *("energy", "proven bound", "gap", "status", "mean confidence", "unlike training", "seconds"),
 )
+_PROVEN = {"energy": at_most, "bound": at_least, "gap": at_most}
+"""Of a summary, and how what is read of it stays true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +151,17 @@ def _row(scene: RunScene, view: SceneView) -> list[object]:
         None if own is None else own.accuracy,
         None if own is None else own.macro_f1,
         view.score or "–",
-        *(said.get(key) for key in ("energy", "bound", "gap")),
+        *(_rounded(rounded, said.get(key)) for key, rounded in _PROVEN.items()),
         said.get("status", "–"),
         None if confidence is None else float(np.mean(confidence)),
         said.get("strange"),
         said.get("seconds"),
     ]
+
+
+def _rounded(rounded: Callable[[float, int], str], value: float | None) -> float | None:
+    """As far as a table shows it."""
+    return value if value is None or not math.isfinite(value) else float(rounded(value, table_digits(value)))
 
 
 def _class_table(scores: Scores) -> PageTable:
@@ -172,5 +181,5 @@ def _certificate_note(model: Machine) -> str:
     lower, upper = c.shown(6)
     return (
         f"Training, {c.problem}: {lower} <= optimum <= model <= {upper}, "
-        f"relative gap {100 * c.relative_gap:.3g} %, {c.status}."
+        f"relative gap {gap_percent(c.relative_gap)}, {c.status}."
     )

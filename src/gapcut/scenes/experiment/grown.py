@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gapcut.certificates import gap_percent
 from gapcut.scenes.bridges import LABELS
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
@@ -46,7 +47,7 @@ def segment_row(name: str, bridges: Sequence[BridgeScan], results: Sequence[Fold
         f"{segments:,.0f}",
         f"{edges:,.0f}",
         *(_spread(values) for values in accuracy),
-        f"{100 * max(r.certificate.relative_gap for r in results):.2f} %",
+        gap_percent(max(r.certificate.relative_gap for r in results)),
         f"{100 * np.mean(proven):.0f} %",
         f"{np.mean([r.train_cpu_seconds for r in results]):.1f}",
     ]

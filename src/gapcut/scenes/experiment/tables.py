@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gapcut.certificates import gap_percent
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, pooled_scores
 from gapcut.scenes.bridges import CLASSES, TYPES
@@ -172,7 +173,7 @@ def headline(results: Sequence[FoldResult]) -> str:
     what = nodes_word(results[0].nodes.labels)
     return (
         f"{100 * accuracy:.1f} % of the {what} of {which} are labelled right, {100 * alone:.1f} % by the same learner "
-        f"without relations between them. Training is proven to be within {100 * gap:.2g} % of its optimum"
+        f"without relations between them. Training is proven to be within {gap_percent(gap)} of its optimum"
         f"{' in every fold' if len(results) > 1 else ''}."
     )
 
@@ -255,7 +256,9 @@ def result_document(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]
 def _cell(column: int, value: object) -> str:
     if not isinstance(value, float):
         return "-"
-    return f"{value:.2f}" if COLUMNS[column].endswith(" s") else _percent(value)
+    if COLUMNS[column].endswith(" s"):
+        return f"{value:.2f}"
+    return gap_percent(value) if COLUMNS[column] == "proven gap" else _percent(value)
 
 
 def _percent(value: float) -> str:
