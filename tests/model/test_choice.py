@@ -14,7 +14,7 @@ from gapcut.files import read_container, write_container
 from gapcut.learners.base import Session
 from gapcut.model.choice import _clearly_behind
 from gapcut.model.chosen import Choice
-from gapcut.model.held_out import Fold, Folds, HeldOut, first_fold, most_accurate, smallest_as_good
+from gapcut.model.held_out import Fold, Folds, HeldOut, first_fold, most_accurate
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
 from gapcut.oracles.cut import CutRelaxation
@@ -129,11 +129,9 @@ def test_the_error_of_a_difference_is_that_over_graphs():
     assert error == pytest.approx(np.std([4, 0, 0, 0], ddof=1) / 2 / 10)  # as of a mean, with equal weights
 
 
-def test_the_smallest_as_good_is_behind_by_one_standard_error_at_most():
-    low, middle, best = said(1, [5, 6, 7, 8]), said(10, [8, 6, 8, 9]), said(100, [9, 7, 7, 9])
-    assert smallest_as_good([low, middle, best], best) is middle  # 0.025 behind, give or take 0.025 * 1.9
-    assert smallest_as_good([low, best], best) is best  # 0.15 behind, give or take 0.075
-    assert most_accurate([low, middle, best]) is best
+def test_the_most_accurate_of_a_path():
+    low, best = said(1, [5, 6, 7, 8]), said(100, [9, 7, 7, 9])
+    assert most_accurate([low, best]) is best
     assert most_accurate([]) is None
 
 

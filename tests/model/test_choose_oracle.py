@@ -1,9 +1,14 @@
 """One label a node in place of the cut, as the training graphs' own folds choose it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gapcut import Graph, StructuredSVM
+from gapcut.model.challenge import Challenge
+from gapcut.model.choose_oracle import choose_oracle
+from gapcut.model.chosen import Choice
 from sample_graphs import same_model, sample_graphs
 
 
@@ -64,3 +69,18 @@ def test_one_C_tries_it_where_the_base_is_decided_and_a_named_oracle_stays(monke
     assert {t.oracle for t in svm.choice_.trials} == {"cut", "lp"}
     named = StructuredSVM(C=2.0, oracle="cut", base="auto", gap=0.05).fit(graphs)
     assert {t.oracle for t in named.choice_.trials} == {"cut"}
+
+
+@pytest.mark.parametrize(
+    ("gain", "base", "taken"),
+    [(1.5, False, True), (0.5, False, False), (0.5, True, True), (-0.5, True, True), (-1.5, True, False)],
+)
+def test_with_a_base_it_need_only_not_be_behind(monkeypatch, gain, base, taken):
+    """In standard errors."""
+    held, best = (SimpleNamespace(C=C, accuracy=0.5, by_fold=(0.5,), folds=None) for C in (1.0, 10.0))
+    found = Challenge((), (best,), best, gain * 0.01, 0.01)
+    monkeypatch.setattr("gapcut.model.choose_oracle.challenge", lambda *_, **__: found)
+    choice = Choice(1.0, base, "cut", (), "why")
+    after, kept = choose_oracle(held, choice, SimpleNamespace(oracle="lp"), [1.0, 10.0])
+    assert (after.C, after.oracle) == ((10.0, "lp") if taken else (1.0, "cut"))
+    assert kept is (best if taken else held)

@@ -10,7 +10,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from gapcut import Graph
-from gapcut.stacking import fit_base, node_folds
+from gapcut.features.base import Columns
+from gapcut.stacking import Base, fit_base, node_folds
 from gapcut.stacking.table import Context, node_rows
 from sample_graphs import sample_graphs
 
@@ -170,3 +171,39 @@ def test_nodes_without_weight_are_not_learned_from():
     one, two = (fit_base("trees", "edges", graphs, given, 3) for given in (codes, wrong))
     assert (one.held_out == two.held_out).all()
     assert np.isfinite(fit_base("trees", "edges", graphs[:2], codes[:24], 3).held_out).all()
+
+
+@pytest.mark.parametrize("features", ["own", "edges", "context"])
+def test_columns_of_trees_stand_alone_from_0_to_1(features):
+    graphs = sample_graphs(6, n_nodes=9)
+    codes = np.concatenate([g.labels for g in graphs])
+    base = fit_base("trees", features, graphs, codes, 3)
+    joined = np.vstack([g.node_features for g in base.join(graphs, base.held_out)])
+    assert joined.shape == (len(codes), 4)
+    assert (joined[:, 0] == 1.0).all()
+    assert joined.min() >= -1e-6  # rounding of single precision
+    np.testing.assert_allclose(joined[:, 1:], 1.0 - base.held_out / np.log(1e-3), atol=1e-6)
+    assert base.columns_after(("a", "b"), "xyz") == ("1", "log p(x)", "log p(y)", "log p(z)")
+
+
+def test_columns_of_a_classifier_of_ones_own_stand_beside_the_features():
+    graphs = sample_graphs(6, n_nodes=9)
+    codes = np.concatenate([g.labels for g in graphs])
+    base = fit_base(ExtraTreesClassifier(5, random_state=0), "edges", graphs, codes, 3)
+    joined = np.vstack([g.node_features for g in base.join(graphs, base.held_out)])
+    width = graphs[0].node_dim
+    assert np.array_equal(joined[:, :width], np.vstack([g.node_features for g in graphs]))
+    assert np.array_equal(joined[:, width:], base.held_out)
+    assert base.columns_after(("a", "b"), "xyz") == ("a", "b", "log p(x)", "log p(y)", "log p(z)")
+
+
+@pytest.mark.parametrize("alone", [1, "yes", None])
+def test_a_file_says_of_columns_alone_yes_or_no(alone):
+    graphs = sample_graphs(6, n_nodes=9)
+    codes = np.concatenate([g.labels for g in graphs])
+    base = fit_base("trees", "edges", graphs, codes, 3)
+    raw = Columns(("a",) * graphs[0].node_dim, ("b",) * graphs[0].edge_dim, (), ())
+    arrays, document = base.to_state()
+    assert Base.from_state(arrays, document, raw).alone
+    with pytest.raises(ValueError, match="unknown"):
+        Base.from_state(arrays, document | {"alone": alone}, raw)

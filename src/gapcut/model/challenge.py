@@ -68,8 +68,7 @@ def challenge(
     """``settings`` on ``folds`` against ``held``, whose graphs and folds are the same.
 
     The first fold along the ``values`` of C, the others only if it is not :func:`behind` there. ``at``: so must the
-    first fold be at this C alone before it is learned along all values; then the other folds are too, from the smallest
-    on.
+    first fold be at this C alone before it is learned along all values.
     ``certified``: only values of C count at which every fold reached its gap.
     """
     first = first_fold(folds, settings, values if at is None else [at], certified)
@@ -77,6 +76,6 @@ def challenge(
         return Challenge(first)
     if at is not None and len(values) > 1:
         first = first_fold(folds, settings, values, certified)
-    path = other_folds(folds, settings, first, lower=at is not None)
+    path = other_folds(folds, settings, first)
     best = most_accurate(found for found in path if found.certified or not certified)
     return Challenge(first, path) if best is None else Challenge(first, path, best, *best.gain_over(held))

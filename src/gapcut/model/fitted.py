@@ -75,8 +75,8 @@ class FittedModel:
     @property
     def node_names(self) -> tuple[str, ...]:
         """(Dn,) names of the node columns that the weights multiply."""
-        beside = () if self.base is None else self.base.names(self.coder.classes.tolist())
-        return (*self.pipeline.node_names, *beside)
+        steps = self.pipeline.node_names
+        return steps if self.base is None else self.base.columns_after(steps, self.coder.classes.tolist())
 
     def base_columns(self, graphs: Sequence[Graph], threads: int = 1) -> list[Float32Array | None]:
         """For each raw graph what the base says of its nodes, (V, K); None without a base."""

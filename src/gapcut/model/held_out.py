@@ -149,13 +149,10 @@ def first_fold(
     return list(takewhile(lambda f: not certified or f.model.certificate.status == "certified", path))
 
 
-def other_folds(
-    folds: Folds, settings: Settings, first: Sequence[Fold], lower: bool = False
-) -> list[HeldOut]:
-    """The other folds at the C that was best on the first and at its neighbours, or with ``lower`` at all that are
-    smaller too: one entry per C, ascending."""
+def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list[HeldOut]:
+    """The other folds at the C that was best on the first and at its neighbours: one entry per C, ascending."""
     best = max(range(len(first)), key=lambda i: first[i].accuracy)
-    first = first[0 if lower else max(0, best - 1) : best + 2]
+    first = first[max(0, best - 1) : best + 2]
     values = [fold.C for fold in first]
     tried = [list(first)]
     tried += [list(_along(folds, f, _loose(settings), values)) for f in range(1, len(folds))]
@@ -185,16 +182,6 @@ def best_of(path: Sequence[Fold]) -> Fold:
 def most_accurate(path: Iterable[HeldOut]) -> HeldOut | None:
     """The first of these, None where there is none."""
     return max(path, key=lambda held: held.accuracy, default=None)
-
-
-def smallest_as_good(path: Sequence[HeldOut], best: HeldOut) -> HeldOut:
-    """The first of a path, ascending in C, that is behind its ``best`` by one standard error of the difference at
-    most."""
-    for held in path:
-        behind, error = best.gain_over(held)
-        if behind <= error:
-            return held
-    return best
 
 
 def seen_path(data: TrainingSet, settings: Settings, values: Sequence[float]) -> list[float]:

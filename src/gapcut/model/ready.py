@@ -111,7 +111,8 @@ class ReadyGraphs(Sequence[Graph]):
     @property
     def room(self) -> Room:
         """What they need when they are packed."""
-        return Room(sum(self._outline.edges[number] for number in self._kept.tolist()), self._outline.sparse)
+        sparse = self._outline.sparse and not (self._base is not None and self._base.alone)
+        return Room(sum(self._outline.edges[number] for number in self._kept.tolist()), sparse)
 
     def _with(self, base: Base | None, kept: IntArray) -> ReadyGraphs:
         return ReadyGraphs(self._folder, self._pipeline, self._outline, self._codes, base, kept)

@@ -105,7 +105,7 @@ def unpack_model(arrays: dict[str, AnyArray], document: dict[str, Any]) -> tuple
     base = None
     if stacked:
         base = Base.from_state(stacked, _expect(document, "base", dict), pipeline.raw_columns)
-        node_dim += n_labels
+        node_dim = len(base.columns_after(pipeline.node_names, coder.classes.tolist()))
         if base.n_classes != n_labels:
             raise ValueError(f"the base tells {base.n_classes} classes apart, not {n_labels}")
     model = FittedModel(

@@ -126,7 +126,8 @@ class Parameters:
     base: Classifier of nodes whose held-out log-probabilities join the node features.
         They join after the feature steps, clipped at log 0.001: for the training graphs those of classifiers that have
         not seen them (5 folds of whole graphs; of one graph's stretches where there is one), for new graphs those of
-        one that has seen all. ``"trees"``: extremely randomised trees; or any classifier of scikit-learn with
+        one that has seen all. ``"trees"``: extremely randomised trees, whose columns stand in place of the node
+        features, scaled to [0, 1], beside a column of ones; or any classifier of scikit-learn with
         ``predict_proba``. ``"auto"``: trees, if folds as those of ``C="cv"`` are more accurate with them by more than
         one standard error; none with less than 1,000 labelled nodes. The certificate holds for the problem with these
         columns. ``save`` keeps trees, forests, histogram boosting and logistic regression (also after a
@@ -135,7 +136,7 @@ class Parameters:
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
         ``context``: in two more rounds also what the round before takes its neighbours for. ``auto``: edges, and
         context in its place where the base is decided by folds, or C is, and these are more accurate with it by more
-        than one standard error; of the values of C the smallest is then taken that is as good as the best within one.
+        than one standard error.
     probability: Fit the temperature of ``predict_proba`` on held-out folds.
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.

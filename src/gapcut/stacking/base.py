@@ -35,6 +35,7 @@ BaseChoice: TypeAlias = Literal["auto"] | BaseKind
 
 _LEAST = 1e-3
 """Probabilities are at least this before their logarithm."""
+_LOWEST = float(np.log(_LEAST))
 _TIMED = 3000
 """Labelled nodes of the graphs on which the time of trees is measured, about."""
 _TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
@@ -65,6 +66,8 @@ class Base:
     rounds: tuple[Classifier, ...]
     n_classes: int
     held_out: Float32Array
+    alone: bool = False
+    """Whether the columns stand in place of the node features, scaled to [0, 1] as those of edges are."""
     said: Float32Array | None = None
     """(V, K) probabilities that ``held_out`` has the logarithms of, not clipped; None in a base from a file."""
     nodes: _Nodes | None = None
@@ -82,8 +85,8 @@ class Base:
         return _log(found)
 
     def join(self, ready: Sequence[Graph], columns: Float32Array) -> list[Graph]:
-        """Graphs after the feature steps, with the columns (V, K) of all their nodes on the right. Raises ValueError
-        where there are more or fewer nodes.
+        """Graphs after the feature steps, with the columns (V, K) of all their nodes on the right of their own, or
+        ``alone`` beside a column of ones. Raises ValueError where there are more or fewer nodes.
         """
         if sum(graph.n_nodes for graph in ready) != len(columns):
             raise ValueError(f"the base has columns for {len(columns)} nodes, but the graphs have others")
@@ -91,8 +94,14 @@ class Base:
         for graph in ready:
             own = columns[start : start + graph.n_nodes].astype(np.float64)
             start += graph.n_nodes
-            out.append(graph.with_features(node_features=append_columns(graph.node_features, own)))
+            beside = np.ones((graph.n_nodes, 1)) if self.alone else graph.node_features
+            scaled = 1.0 - own / _LOWEST if self.alone else own
+            out.append(graph.with_features(node_features=append_columns(beside, scaled)))
         return out
+
+    def columns_after(self, steps: Sequence[str], classes: Sequence[object]) -> tuple[str, ...]:
+        """Names of the node columns that :meth:`join` makes of those after the feature ``steps``."""
+        return (*(("1",) if self.alone else steps), *(f"log p({label})" for label in classes))
 
     @property
     def description(self) -> str:
@@ -100,10 +109,6 @@ class Base:
         last = self.rounds[-1]
         name = type(last.estimator).__name__ if isinstance(last, InMemory) else last.description
         return f"{name} on {len(self.columns):,} columns ({self.features})"
-
-    def names(self, classes: Sequence[object]) -> tuple[str, ...]:
-        """Of the columns."""
-        return tuple(f"log p({label})" for label in classes)
 
     def to_state(self) -> _State:
         """Arrays, and a document for JSON. Raises ValueError for an estimator that is kept in memory only."""
@@ -119,7 +124,8 @@ class Base:
             kinds.append([classifier.kind, classifier.n_features])
         if self.context is not None:
             arrays |= {name: getattr(self.context, name) for name in _CONTEXT}
-        return arrays, {"features": self.features, "classes": self.n_classes, "rounds": kinds}
+        document = {"features": self.features, "classes": self.n_classes, "rounds": kinds}
+        return arrays, document | ({"alone": True} if self.alone else {})
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, AnyArray], document: Mapping[str, Any], raw: Columns) -> Base:
@@ -127,8 +133,9 @@ class Base:
         :meth:`to_state` does not make.
         """
         left = dict(arrays)
-        features, n_classes = document["features"], document["classes"]
-        if features not in get_args(BaseFeatures) or type(n_classes) is not int or n_classes < 1:
+        features, n_classes, alone = document["features"], document["classes"], document.get("alone", False)
+        named = features in get_args(BaseFeatures) and type(alone) is bool
+        if not named or type(n_classes) is not int or n_classes < 1:
             raise ValueError("the base's features or classes are unknown")
         columns, held_out = left.pop("columns"), left.pop("held_out")
         if (
@@ -158,7 +165,7 @@ class Base:
         )
         if left or [c.n_features for c in rounds] != widths:
             raise ValueError("the base's classifiers do not fit its features")
-        return cls(features, columns, context, tuple(rounds), n_classes, held_out)
+        return cls(features, columns, context, tuple(rounds), n_classes, held_out, alone)
 
 
 def fit_base(
@@ -172,13 +179,18 @@ def fit_base(
 ) -> Base:
     """Fit on the nodes of all graphs that have a code: ``codes`` (V,), negative elsewhere. Folds are made of whole
     graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them. Memory
-    holds a row of each node, and of graphs that are read as they are asked for a few at a time."""
+    holds a row of each node, and of graphs that are read as they are asked for a few at a time.
+
+    Columns of trees stand alone: trees see all that node features tell, and weights of these beside them go wrong on
+    graphs unlike the training graphs."""
     start = time.monotonic()
     rows, columns = _varying(node_rows(graphs, features != "own", len(codes)))
+    alone = isinstance(base, str)
     nodes = _Nodes.of(graphs, codes, rows, seed)
     own, said = _grown(base, rows, nodes, codes, n_classes, seed, n_threads)
     first: BaseFeatures = "own" if features == "own" else "edges"
-    found = Base(first, columns, None, (own,), n_classes, _log(said), said, nodes, time.monotonic() - start)
+    seconds = time.monotonic() - start
+    found = Base(first, columns, None, (own,), n_classes, _log(said), alone, said, nodes, seconds)
     return add_context(found, base, graphs, codes, seed, n_threads) if features == "context" else found
 
 
@@ -204,9 +216,8 @@ def add_context(
         del table
         rounds.append(later)
     taken = time.monotonic() - start
-    return Base(
-        "context", found.columns, context, tuple(rounds), found.n_classes, _log(said), said, seconds=taken
-    )
+    own, last = (found.columns, context, tuple(rounds), found.n_classes, _log(said)), (found.alone, said)
+    return Base("context", *own, *last, seconds=taken)
 
 
 @dataclass(frozen=True, eq=False)
