@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gapcut import GraphSet, StructuredSVM
-from gapcut.model.challenge import challenge, worth_trying
+from gapcut.model.challenge import Challenge, challenge, worth_trying
 from gapcut.model.held_out import Folds, held_out_path, most_accurate
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
@@ -57,6 +57,14 @@ def test_one_value_of_C_goes_first_where_it_is_named(weak):
     found = challenge(held, folds, settings, [1e-4, 1e-3, 1.0], at=1.0)
     assert [f.C for f in found.first] == [1e-4, 1e-3, 1.0]
     assert [h.C for h in found.path] == [1e-3, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("gain", "won", "clearly"), [(0.9, False, False), (2.9, True, False), (3.1, True, True)]
+)
+def test_ahead_is_one_standard_error_and_clearly_three(weak, gain, won, clearly):
+    found = Challenge((), (), weak[2], gain * 0.01, 0.01)
+    assert (found.won is not None, found.clearly_won is not None) == (won, clearly)
 
 
 def test_only_certified_values_may_count(weak):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gapcut.model.chosen import Trial
 from gapcut.model.held_out import (
+    CLEARLY,
     NEARLY_ALL,
     Fold,
     Folds,
@@ -38,6 +39,11 @@ class Challenge:
     def won(self) -> HeldOut | None:
         """The best, if it is to be taken in place of what was there: ahead by more than one standard error."""
         return self.best if self.gain > self.error else None
+
+    @property
+    def clearly_won(self) -> HeldOut | None:
+        """The same, ahead by more than three."""
+        return self.best if self.gain > CLEARLY * self.error else None
 
     def trials(self, settings: Settings, base: bool, context: bool) -> list[Trial]:
         """For the record of the choice."""

@@ -14,6 +14,7 @@ from gapcut.model.choose_context import choose_context
 from gapcut.model.choose_oracle import choose_oracle
 from gapcut.model.chosen import Choice
 from gapcut.model.held_out import (
+    CLEARLY,
     FOLDS,
     NEARLY_ALL,
     Fold,
@@ -36,7 +37,6 @@ from gapcut.problem import LearningProblem
 
 POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Values that ``C="cv"`` tries."""
-_CLEARLY = 3.0
 _LITTLE_LEARNED, _FAR, _ENOUGH, _ADVICE_SECONDS = 0.2, 0.05, 1000, 10.0
 UNCHOSEN = 1.0
 """C where nothing can be held out."""
@@ -173,7 +173,7 @@ def _clearly_behind(firsts: Sequence[Sequence[Fold]]) -> int | None:
         return None
     plain, stacked = map(best_of, firsts)
     gain, error = paired(stacked.right - plain.right, plain.weight)
-    return None if abs(gain) <= _CLEARLY * error else int(gain < 0)
+    return None if abs(gain) <= CLEARLY * error else int(gain < 0)
 
 
 def _about_base(joins: bool, with_it: float, without: float, more: str) -> str:

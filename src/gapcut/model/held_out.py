@@ -28,6 +28,8 @@ time limit cut off says nothing of its C."""
 _AT_ONCE = 1 << 23
 """Numbers of energies that are solved together, about."""
 FOLDS = 3
+CLEARLY = 3.0
+"""Standard errors of a clear difference."""
 NEARLY_ALL = 0.99
 """Held-out accuracy above which nothing more is tried: another model could gain little, and its folds take time."""
 

@@ -136,7 +136,7 @@ class Parameters:
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
         ``context``: in two more rounds also what the round before takes its neighbours for. ``auto``: edges, and
         context in its place where the base is decided by folds, or C is, and these are more accurate with it by more
-        than one standard error.
+        than three standard errors.
     probability: Fit the temperature of ``predict_proba`` on held-out folds.
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
