@@ -60,7 +60,8 @@ class StructuredSVM(BaseEstimator, Machine):  # type: ignore[misc]
     pipeline_ : :class:`gapcut.features.FeaturePipeline`
         Fitted feature steps; part of the saved model.
     node_names_ : tuple of str
-        Those of ``pipeline_.node_names`` and, where there is a ``base``, of its log-probabilities.
+        Those of ``pipeline_.node_names`` and, where there is a ``base``, of its log-probabilities; these alone beside a
+        column of ones where they stand in place of the node features.
     C_ : float
         The C of the model: what ``C="cv"`` chose, or the one given.
     choice_ : :class:`gapcut.model.chosen.Choice` or None

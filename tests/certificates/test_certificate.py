@@ -48,3 +48,11 @@ def test_a_gap_of_few_digits_is_shown_as_it_is(gap, shown):
 def test_a_printed_line_rounds_its_gap_up(capsys):
     spoken(None)(Record(1, 0.5, 3, lower=99.9949, upper=100.0, nonzero=2, planes=4))
     assert capsys.readouterr().out.endswith("gap 0.0051 %\n")
+
+
+@pytest.mark.parametrize(
+    ("gap", "shown"),
+    [(1.1000000000000001e-05, "0.0012 %"), (1.1e-05, "0.0011 %"), (1e25, "1e+27 %"), (0.0, "0.00 %")],
+)
+def test_a_gap_of_any_size_is_rounded_up_once(gap, shown):
+    assert gap_percent(gap) == shown

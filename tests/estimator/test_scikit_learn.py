@@ -169,7 +169,7 @@ def test_verbose_prints_a_line_after_every_pass(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(seen) == len(svm.history_)
     line = re.fullmatch(
-        r"\[gapcut\] pass +(\d+) +[\d.]+ s   (\S+) <= optimum <= (\S+)   gap ([\d.]+)%", lines[-1]
+        r"\[gapcut\] pass +(\d+) +[\d.]+ s   (\S+) <= optimum <= (\S+)   gap ([\d.]+) %", lines[-1]
     )
     assert float(line[2]) == pytest.approx(svm.certificate_.lower, rel=1e-3)
     assert float(line[3]) == pytest.approx(svm.certificate_.upper, rel=1e-3)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gapcut import GraphSet, StructuredSVM
-from gapcut.model.challenge import Challenge, challenge, worth_trying
-from gapcut.model.held_out import Folds, held_out_path, most_accurate
+from gapcut.model.challenge import Challenge, behind, challenge, worth_trying
+from gapcut.model.held_out import Folds, first_fold, held_out_path, most_accurate
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
 from sample_graphs import sample_graphs
@@ -48,6 +48,15 @@ def test_the_other_folds_decide_where_the_first_hardly_tells(weak):
     found = challenge(replace(strong, right=right), folds, settings, [10.0])
     assert found.best is not None
     assert found.won is None
+
+
+def test_what_is_labelled_alike_is_behind_unless_even_will_do(weak):
+    folds, settings, held = weak
+    again = first_fold(folds, settings, [1e-4])[0]
+    assert behind(again, held)
+    assert not behind(again, held, even=True)
+    worse = replace(again, right=again.right - 1.0)
+    assert behind(worse, held, even=True)
 
 
 def test_one_value_of_C_goes_first_where_it_is_named(weak):

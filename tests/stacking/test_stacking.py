@@ -173,7 +173,7 @@ def test_nodes_without_weight_are_not_learned_from():
     assert np.isfinite(fit_base("trees", "edges", graphs[:2], codes[:24], 3).held_out).all()
 
 
-@pytest.mark.parametrize("features", ["own", "edges", "context"])
+@pytest.mark.parametrize("features", ["edges", "context"])
 def test_columns_of_trees_stand_alone_from_0_to_1(features):
     graphs = sample_graphs(6, n_nodes=9)
     codes = np.concatenate([g.labels for g in graphs])
@@ -186,10 +186,13 @@ def test_columns_of_trees_stand_alone_from_0_to_1(features):
     assert base.columns_after(("a", "b"), "xyz") == ("1", "log p(x)", "log p(y)", "log p(z)")
 
 
-def test_columns_of_a_classifier_of_ones_own_stand_beside_the_features():
+@pytest.mark.parametrize(
+    ("kind", "features"), [("trees", "own"), (ExtraTreesClassifier(5, random_state=0), "edges")]
+)
+def test_columns_of_what_may_not_have_seen_all_stand_beside_the_features(kind, features):
     graphs = sample_graphs(6, n_nodes=9)
     codes = np.concatenate([g.labels for g in graphs])
-    base = fit_base(ExtraTreesClassifier(5, random_state=0), "edges", graphs, codes, 3)
+    base = fit_base(kind, features, graphs, codes, 3)
     joined = np.vstack([g.node_features for g in base.join(graphs, base.held_out)])
     width = graphs[0].node_dim
     assert np.array_equal(joined[:, :width], np.vstack([g.node_features for g in graphs]))

@@ -7,6 +7,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 _PERCENT = Context(rounding=ROUND_CEILING)
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_CEILING)
 
 
 def outwards(lower: float, upper: float, digits: int) -> tuple[str, str]:
@@ -36,9 +37,9 @@ def gap_percent(gap: float, unit: str = " %") -> str:
     if not math.isfinite(gap):
         return "-"
     percent = Decimal(repr(float(gap))).scaleb(2)
-    if gap == 0.0 or gap >= 0.001:
+    if gap == 0.0 or 0.001 <= gap < 1e15:
         return f"{percent.quantize(Decimal('0.01'), context=_PERCENT)}{unit}"
-    return f"{at_most(float(percent), 2)}{unit}"
+    return f"{float(_TWO_DIGITS.plus(percent)):.2g}{unit}"
 
 
 def _rounded(value: float, digits: int, towards: str) -> str:

@@ -188,7 +188,8 @@ class _FileJobs:
         were one graph."""
         known = Machine.load(self.model).model_
         raw, labels = known.pipeline.raw_columns, known.coder.n_labels
-        a_node = (len(known.node_names) + labels) / (len(raw.node) + 1)
+        columns = max(len(known.node_names), len(known.pipeline.node_names))
+        a_node = (columns + labels) / (len(raw.node) + 1)
         an_edge = (len(known.pipeline.edge_names) + labels**2) / (len(raw.edge) + 2)
         own = _PROCESS + 2.0 * self.model.stat().st_size
         made = 1.0 + max(a_node, an_edge)

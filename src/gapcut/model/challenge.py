@@ -55,12 +55,13 @@ def worth_trying(held: HeldOut) -> bool:
     return held.accuracy <= NEARLY_ALL
 
 
-def behind(fold: Fold, held: HeldOut) -> bool:
+def behind(fold: Fold, held: HeldOut, even: bool = False) -> bool:
     """Whether the first fold is labelled alike, or worse by a standard error of the difference: others cannot be
-    expected to make up for it."""
+    expected to make up for it. With ``even`` what is labelled alike is not behind."""
     at = held.folds.fold == 0
     gain, error = paired(fold.right - held.right[at], fold.weight)
-    return gain <= (-error if math.isfinite(error) else 0.0)
+    limit = -error if math.isfinite(error) else 0.0
+    return gain < limit if even else gain <= limit
 
 
 def challenge(
@@ -70,15 +71,16 @@ def challenge(
     values: Sequence[float],
     at: float | None = None,
     certified: bool = False,
+    even: bool = False,
 ) -> Challenge:
     """``settings`` on ``folds`` against ``held``, whose graphs and folds are the same.
 
     The first fold along the ``values`` of C, the others only if it is not :func:`behind` there. ``at``: so must the
     first fold be at this C alone before it is learned along all values.
-    ``certified``: only values of C count at which every fold reached its gap.
+    ``even``: it need not be ahead. ``certified``: only values of C count at which every fold reached its gap.
     """
     first = first_fold(folds, settings, values if at is None else [at], certified)
-    if not first or behind(best_of(first), held):
+    if not first or behind(best_of(first), held, even):
         return Challenge(first)
     if at is not None and len(values) > 1:
         first = first_fold(folds, settings, values, certified)

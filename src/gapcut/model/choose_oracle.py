@@ -24,9 +24,14 @@ def choose_oracle(
     if not worth_trying(held):
         return choice, held
     place = list(values).index(choice.C)
-    found = challenge(held, held.folds, settings, values[max(0, place - 1) : place + 2], certified=True)
-    choice = choice.noted(_in_words(found, held), found.trials(settings, choice.base, choice.context))
+    values = values[max(0, place - 1) : place + 2]
+    found = challenge(held, held.folds, settings, values, certified=True, even=choice.base)
     taken = found.best if choice.base and found.gain >= -found.error else found.won
+    verdict = (
+        "the cut stays" if taken is None else "not behind, and beside a base" if found.won is None else ""
+    )
+    said = "; ".join(filter(None, (_in_words(found, held), verdict)))
+    choice = choice.noted(said, found.trials(settings, choice.base, choice.context))
     if taken is None:
         return choice, held
     return replace(choice, C=taken.C, oracle=settings.oracle), taken

@@ -126,12 +126,12 @@ class Parameters:
     base: Classifier of nodes whose held-out log-probabilities join the node features.
         They join after the feature steps, clipped at log 0.001: for the training graphs those of classifiers that have
         not seen them (5 folds of whole graphs; of one graph's stretches where there is one), for new graphs those of
-        one that has seen all. ``"trees"``: extremely randomised trees, whose columns stand in place of the node
-        features, scaled to [0, 1], beside a column of ones; or any classifier of scikit-learn with
-        ``predict_proba``. ``"auto"``: trees, if folds as those of ``C="cv"`` are more accurate with them by more than
-        one standard error; none with less than 1,000 labelled nodes. The certificate holds for the problem with these
-        columns. ``save`` keeps trees, forests, histogram boosting and logistic regression (also after a
-        ``StandardScaler``) as arrays, and refuses others.
+        one that has seen all. ``"trees"``: extremely randomised trees, whose columns, unless they see a node's own
+        features alone, stand in place of the node features, scaled to [0, 1], beside a column of ones; or any
+        classifier of scikit-learn with ``predict_proba``. ``"auto"``: trees, if folds as those of ``C="cv"`` are more
+        accurate with them by more than one standard error; none with less than 1,000 labelled nodes. The certificate
+        holds for the problem with these columns. ``save`` keeps trees, forests, histogram boosting and logistic
+        regression (also after a ``StandardScaler``) as arrays, and refuses others.
     base_features: What the base sees of a node.
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
         ``context``: in two more rounds also what the round before takes its neighbours for. ``auto``: edges, and

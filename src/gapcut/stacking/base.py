@@ -181,11 +181,11 @@ def fit_base(
     graphs where there are two or more (:func:`node_folds`); node weights count where the estimator takes them. Memory
     holds a row of each node, and of graphs that are read as they are asked for a few at a time.
 
-    Columns of trees stand alone: trees see all that node features tell, and weights of these beside them go wrong on
-    graphs unlike the training graphs."""
+    Columns of trees that see edges stand alone: they have seen all that node features tell, and weights of these beside
+    them go wrong on graphs unlike the training graphs."""
     start = time.monotonic()
     rows, columns = _varying(node_rows(graphs, features != "own", len(codes)))
-    alone = isinstance(base, str)
+    alone = isinstance(base, str) and features != "own"
     nodes = _Nodes.of(graphs, codes, rows, seed)
     own, said = _grown(base, rows, nodes, codes, n_classes, seed, n_threads)
     first: BaseFeatures = "own" if features == "own" else "edges"
