@@ -41,6 +41,11 @@ class Challenge:
         return self.best if self.gain > self.error else None
 
     @property
+    def not_behind(self) -> HeldOut | None:
+        """The same, behind by one at most."""
+        return self.best if self.gain >= -self.error else None
+
+    @property
     def clearly_won(self) -> HeldOut | None:
         """The same, ahead by more than three."""
         return self.best if self.gain > CLEARLY * self.error else None

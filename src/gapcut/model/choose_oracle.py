@@ -26,11 +26,11 @@ def choose_oracle(
     place = list(values).index(choice.C)
     values = values[max(0, place - 1) : place + 2]
     found = challenge(held, held.folds, settings, values, certified=True, even=choice.base)
-    taken = found.best if choice.base and found.gain >= -found.error else found.won
-    verdict = (
-        "the cut stays" if taken is None else "not behind, and beside a base" if found.won is None else ""
-    )
-    said = "; ".join(filter(None, (_in_words(found, held), verdict)))
+    taken = found.not_behind if choice.base else found.won
+    verdict = "; the cut stays" if taken is None else ""
+    if taken is not found.won:
+        verdict = "; not behind, and beside a base"
+    said = _in_words(found, held) + verdict
     choice = choice.noted(said, found.trials(settings, choice.base, choice.context))
     if taken is None:
         return choice, held

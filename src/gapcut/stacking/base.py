@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -215,9 +215,16 @@ def add_context(
         later, said = _grown(base, table, nodes, codes, found.n_classes, seed, n_threads, later=True)
         del table
         rounds.append(later)
-    taken = time.monotonic() - start
-    own, last = (found.columns, context, tuple(rounds), found.n_classes, _log(said)), (found.alone, said)
-    return Base("context", *own, *last, seconds=taken)
+    return replace(
+        found,
+        features="context",
+        context=context,
+        rounds=tuple(rounds),
+        held_out=_log(said),
+        said=said,
+        nodes=None,
+        seconds=time.monotonic() - start,
+    )
 
 
 @dataclass(frozen=True, eq=False)
