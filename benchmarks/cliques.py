@@ -97,7 +97,7 @@ def growth(options: argparse.Namespace) -> None:
             items = oracle.statistics(result.weights)["variables"] - cliques * CLASSES
             print(
                 f"| {count} | {cliques:,} | {items:,} | {1e3 * now[0]:.1f} | {x[0]} | {trained:.2f} | {x[1]} | "
-                f"{proof.passes} | {proof.relative_gap:.2%} |",
+                f"{proof.passes} | {proof.shown_gap()} |",
                 flush=True,
             )
             before, cliques = now, 2 * cliques
@@ -147,9 +147,9 @@ def incidence(options: argparse.Namespace) -> None:
             svm.fit([ready(g, sums, terms) for g in train])
             trained = time.process_time() - start
             accuracy = svm.score([ready(g, sums, terms) for g in test])
-            gap = svm.certificate_.relative_gap
+            gap = svm.certificate_.shown_gap()
             print(
-                f"| {name} | {C:g} | {sums} | {terms} | {accuracy:.4f} | {gap:.2%} | {trained:.1f} |",
+                f"| {name} | {C:g} | {sums} | {terms} | {accuracy:.4f} | {gap} | {trained:.1f} |",
                 flush=True,
             )
 

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gapcut import Energy, EnergyFileError, Solution, read_energy, solve
+from gapcut.certificates import at_most
 from gapcut.engines import describe_machine
 
 HEADER = (
@@ -64,7 +65,7 @@ class Row:
         found = f"{self.found:.6f}" if self.right else f"**{self.found:.6f}**"
         return (
             f"| {self.file} | {self.nodes} | {self.edges} | {self.cliques} | {self.labels} | {optimum} "
-            f"| {found} | {self.bound:.6f} | {self.gap:.2g} | {self.seconds:.3f} | {trws} "
+            f"| {found} | {self.bound:.6f} | {at_most(self.gap, 2)} | {self.seconds:.3f} | {trws} "
             f"| {self.read_seconds:.2f} | {self.closed_by} |"
         )
 

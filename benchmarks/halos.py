@@ -25,6 +25,7 @@ import numpy as np
 import side_by_side
 from label_scale import town
 
+from gapcut.certificates import at_most
 from gapcut.engines import describe_machine
 from gapcut.scenes.clouds import PointCloud, read_cloud, write_cloud
 from gapcut.scenes.datasets import load_oakland
@@ -171,7 +172,7 @@ def large(shared: Path, points: int, model: Path, folder: Path) -> list[list[str
         "CPU µs a point": f"{1e6 * sum(steps.values()) / found['points']:.1f}",
         "CPU s (said before)": f"{sum(steps.values()):,.0f} ({said['seconds']:,.0f})",
         "peak memory, MB (said before)": f"{found['peak_memory_mb']:,.0f} ({said['memory_mb']:,.0f})",
-        "gap": f"{found['gap']:.2g}",
+        "gap": at_most(found["gap"], 2),
     }
     return [list(line), list(line.values())]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from gapcut import Energy
+from gapcut.certificates import at_most
 from gapcut.engines import describe_machine
 from gapcut.typing import FloatArray
 
@@ -91,7 +92,7 @@ def main() -> None:
                     rows.append((minimiser, energy.energy(labels), answer))
         least = min((value for _, value, _ in rows), default=0.0)
         for minimiser, value, answer in rows:
-            gap = "" if answer["bound"] is None else f"{(value - answer['bound']) / value:.1e}"
+            gap = "" if answer["bound"] is None else at_most((value - answer["bound"]) / value, 2)
             shown = f"**{value:.2f}**" if value <= least * (1 + AGREEMENT) else f"{value:.2f}"
             memory = answer["memory"] * 2**20 / unary.nbytes
             print(

@@ -29,6 +29,7 @@ from rivals.minimisers import RIVALS, missing
 from rivals.minimisers import run as run_rival
 
 from gapcut import Energy, Graph, StructuredSVM, datasets, solve
+from gapcut.certificates import at_most
 from gapcut.engines import describe_machine
 from gapcut.inference import METHODS
 
@@ -72,7 +73,7 @@ class Row:
     excess: float
 
     def __str__(self) -> str:
-        gap = "-" if self.gap is None else f"{self.gap:.2g}"
+        gap = "-" if self.gap is None else at_most(self.gap, 2)
         return (
             f"| {self.family} | {self.energies} | {self.solver} | {self.seconds:.4f} | {self.ratio:.1f} "
             f"| {self.closed} | {gap} | {self.excess:.2g} |"

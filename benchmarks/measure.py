@@ -13,7 +13,7 @@ from rivals.base import Claim, Rival
 from rows import Row
 from workloads import Workload
 
-from gapcut.certificates import Bounds
+from gapcut.certificates import Bounds, gap_percent
 from gapcut.learners import Limits
 from gapcut.oracles import CutOracle, Oracle
 from gapcut.oracles.kinds import KINDS
@@ -82,7 +82,7 @@ def measure_row(row: Row, workload: Workload, C: float, conditions: Conditions) 
         proof = result.certificate
         note = "" if proof.status == "certified" else result.message.split(":")[0].split(" (")[0]
         if proof.one_hot is not None:
-            note = f"one-hot gap {proof.one_hot.relative_gap:.2%}"
+            note = f"one-hot gap {proof.one_hot.shown_gap()}"
         ends, counts = (proof.lower, proof.upper), (proof.passes, proof.oracle_calls)
         return _Run(result.weights, *ends, *counts, note, wall, cpu)
 
@@ -99,7 +99,7 @@ def measure_rival(
     def once() -> _Run:
         claim, wall, cpu = _timed(lambda: rival.run(workload, C, conditions.limits))
         lower, upper, weights = _judge(workload, C, claim, conditions.threads)
-        note = f"its own gap {claim.gap:.2%}"
+        note = f"its own gap {gap_percent(claim.gap)}"
         return _Run(weights, lower, upper, claim.passes, claim.oracle_calls, note, wall, cpu)
 
     runs = _repeated(once, conditions)

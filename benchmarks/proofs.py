@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from gapcut import GraphSet, datasets
-from gapcut.certificates import DualPoint, Proof, dual_bound, primal_bound
+from gapcut.certificates import DualPoint, Proof, dual_bound, gap_percent, primal_bound
 from gapcut.learners import LearnResult
 from gapcut.machine import Machine
 from gapcut.model.proof import prove_result
@@ -100,7 +100,7 @@ def row(graphs: GraphSet, oracle: str, C: float) -> list[str]:
         f"{size / 1000:,.0f}",
         f"{count:,}",
         f"{raw:.2f}",
-        *(f"{100 * x:.3f}" for x in (claim.relative_gap, proof.relative_gap)),
+        *(gap_percent(x, "") for x in (claim.relative_gap, proof.relative_gap)),
         f"{100 * lost / 0.01:.3f}",
         f"{check:.1f}",
     ]

@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 
+from gapcut.certificates import at_most
 from gapcut.datasets import load_tables
 from gapcut.engines import OutOfTime, describe_machine
 from gapcut.features import FeaturePipeline
@@ -95,7 +96,7 @@ def main() -> None:
         for name in ("dual", "dcd", "clarabel"):
             seconds, result = solve(name, problem, planes, losses, chosen.tolerance, chosen.limit)
             base = seconds if name == "dual" else base
-            gap = "out of time" if result is None else f"{result.gap / (result.value + result.gap):.1e}"
+            gap = "out of time" if result is None else at_most(result.gap / (result.value + result.gap), 2)
             print(f"| {len(losses)}, {name} | {seconds:.4f} | {gap} | {seconds / base:.1f} |")
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from gapcut import Graph, StructuredSVM, datasets
+from gapcut.certificates import gap_percent
 from gapcut.engines import describe_machine
 
 RECIPES: dict[str, dict[str, object]] = {
@@ -71,7 +72,7 @@ def measure(name: str, shared: Path, recipe: dict[str, object], C: float, gap: f
         for graph, labels in zip(test, svm.predict(test), strict=True):
             hit += int((labels == graph.labels).sum())
             total += graph.n_nodes
-    return f"{hit / total:.4f} | {seconds:.1f} | {worst:.2%}"
+    return f"{hit / total:.4f} | {seconds:.1f} | {gap_percent(worst)}"
 
 
 def _classes(*parts: Sequence[Graph]) -> list[object]:

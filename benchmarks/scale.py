@@ -138,7 +138,7 @@ def _train(
             packed - start,
             end - packed,
             time.process_time() - cpu,
-            proof.relative_gap,
+            proof.shown_gap(),
             proof.passes,
             data,
             peak_memory_mb(),
@@ -168,7 +168,7 @@ def trained(title: str, graphs: Callable[[], GraphSet], options: argparse.Namesp
         ready, wall, cpu, gap, passes, before, peak = receiver.recv()
         child.join()
         times = f"{ready:.1f} | {wall:.1f} | {cpu:.1f}"
-        print(f"| {C:g} | {times} | {gap:.2%} | {passes} | {before:.0f} | {peak:.0f} |", flush=True)
+        print(f"| {C:g} | {times} | {gap} | {passes} | {before:.0f} | {peak:.0f} |", flush=True)
 
 
 def threads(options: argparse.Namespace) -> None:

@@ -22,6 +22,7 @@ import laspy
 import numpy as np
 
 from gapcut import StructuredSVM
+from gapcut.certificates import at_most
 from gapcut.engines import describe_machine
 from gapcut.scenes.clouds import read_cloud, read_superpoint_cloud, read_superpoint_graph, write_cloud
 from gapcut.scenes.labelling import SceneModel
@@ -97,7 +98,7 @@ def superpoints(path: Path) -> None:
         print(
             f"superpoints, level {level}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges, "
             f"{int(graph.labelled.sum()):,} labelled, {graph.node_dim} and {graph.edge_dim} features; "
-            f"learned: {svm.certificate_.status}, gap {svm.certificate_.relative_gap:.4f}, "
+            f"learned: {svm.certificate_.status}, gap {svm.certificate_.shown_gap()}, "
             f"{100 * right.mean():.1f} % of its own labels"
         )
 
@@ -110,7 +111,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
             lines.append([r["file"], *[""] * 7, "; ".join(r["wrong"])])
             continue
         counts = [f"{r[key]:,}" for key in ("points", "kept", "segments", "edges")]
-        proof = f"{r['status']}, gap {r['gap']:.1e}"
+        proof = f"{r['status']}, gap {at_most(r['gap'], 2)}"
         costs = [f"{r['seconds']:.1f}", f"{r['peak_memory_mb']:,.0f}"]
         lines.append([r["file"], *counts, proof, *costs, "; ".join(r["wrong"]) or "nothing"])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

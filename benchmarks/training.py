@@ -33,6 +33,7 @@ from threadpoolctl import threadpool_limits
 from workloads import NAMES, SHARED, Workload, load
 
 import gapcut
+from gapcut.certificates import gap_percent
 from gapcut.engines import describe_machine
 from gapcut.learners import Limits
 
@@ -60,7 +61,9 @@ def main() -> None:
     limit, threads = options.limit, options.threads
     conditions = Conditions(Limits(gap=options.gap, time_limit=limit), threads, options.repeat)
     measurements: list[Measurement] = []
-    print(f"target gap {options.gap:.2%}, limit {limit:g} s of wall clock a run, {threads} threads\n")
+    print(
+        f"target gap {gap_percent(options.gap)}, limit {limit:g} s of wall clock a run, {threads} threads\n"
+    )
     if not options.compact:
         print(HEADER, flush=True)
     for name in names:
@@ -126,7 +129,7 @@ def _compare(
 
 def _line(m: Measurement) -> str:
     accuracy = "-" if m.accuracy is None else f"{m.accuracy:.3f}"
-    gap = f"{m.gap:.2%}" if m.reached else f"**{m.gap:.2%}**"
+    gap = gap_percent(m.gap) if m.reached else f"**{gap_percent(m.gap)}**"
     cells = [m.data, f"{m.C:g}", m.row, f"{m.wall:.2f}", f"{m.cpu:.2f}", m.passes, m.oracle_calls]
     cells += [f"{m.lower:.5g}", f"{m.upper:.5g}", gap, accuracy, f"{m.nonzero:.1%}", m.note]
     return _cells(cells)
@@ -137,7 +140,7 @@ def _compact(measurements: Sequence[Measurement], cpu: bool) -> str:
     columns = list(dict.fromkeys((m.data, m.C) for m in measurements))
     cells: dict[str, dict[tuple[str, float], str]] = {}
     for m in measurements:
-        shown = f"{m.cpu if cpu else m.wall:.2g} s" if m.reached else f"{100 * m.gap:.2f} %"
+        shown = f"{m.cpu if cpu else m.wall:.2g} s" if m.reached else gap_percent(m.gap)
         cells.setdefault(m.row, {})[m.data, m.C] = shown
     lines = [_cells(["", *(f"{data}, C = {C:g}" for data, C in columns)]), f"|{'---|' * (len(columns) + 1)}"]
     return "\n".join(

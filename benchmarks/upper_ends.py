@@ -72,7 +72,7 @@ def main() -> int:
         better = upper <= other.upper
         good = good and better
         print(
-            f"| {name} | {C} | {took:.1f} | {upper:.5g} | {proof.relative_gap:.2%} | {other.upper:.5g} "
+            f"| {name} | {C} | {took:.1f} | {upper:.5g} | {proof.shown_gap()} | {other.upper:.5g} "
             f"| {other.lower:.5g} | {'yes' if better else '**no**'} |",
             flush=True,
         )

@@ -161,8 +161,7 @@ def draw_bounds(axes, model):
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("objective", labelpad=2)
     proof = model.certificate_
-    gap = 100 * proof.relative_gap
-    axes.set_title(f"Proven: within {gap:.2g} % of the global optimum", loc="left", fontsize=10.5)
+    axes.set_title(f"Proven: within {proof.shown_gap()} of the global optimum", loc="left", fontsize=10.5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, color="#eeeeee")
     axes.set_axisbelow(True)

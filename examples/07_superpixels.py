@@ -51,7 +51,7 @@ pairwise = StructuredSVM(C=1.0, incidence=False).fit([train])
 scores = {"each superpixel alone": unary.score([alone(test)]), "with neighbours": pairwise.score([test])}
 for name, score in scores.items():
     print(f"{name:22} {score:.1%} of the pixels right")
-print(f"the second is proven to be within {pairwise.certificate_.relative_gap:.2%} of the best weights")
+print(f"the second is proven to be within {pairwise.certificate_.shown_gap()} of the best weights")
 
 # %%
 # The picture: the right half, which no model has seen.

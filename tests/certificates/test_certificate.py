@@ -45,6 +45,10 @@ def test_a_gap_of_few_digits_is_shown_as_it_is(gap, shown):
     assert gap_percent(gap) == shown
 
 
+def test_a_bracket_shows_its_gap_rounded_up():
+    assert OneHotClaim(98.7669, 100.0, "stopped", 0, 1).shown_gap() == "1.24 %"
+
+
 def test_a_printed_line_rounds_its_gap_up(capsys):
     spoken(None)(Record(1, 0.5, 3, lower=99.9949, upper=100.0, nonzero=2, planes=4))
     assert capsys.readouterr().out.endswith("gap 0.0051 %\n")

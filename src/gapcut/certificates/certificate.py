@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from gapcut.certificates.shown import outwards
+from gapcut.certificates.shown import gap_percent, outwards
 from gapcut.oracles.base import ProblemName
 
 Status = Literal["certified", "stopped", "uncertified"]
@@ -34,6 +34,10 @@ class Bracket:
     def shown(self, digits: int) -> tuple[str, str]:
         """Both ends with so many digits, rounded outwards: what is read is proven too."""
         return outwards(self.lower, self.upper, digits)
+
+    def shown_gap(self) -> str:
+        """The relative gap in percent, rounded up."""
+        return gap_percent(self.relative_gap)
 
 
 @dataclass(frozen=True)

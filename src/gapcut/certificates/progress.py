@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gapcut.certificates.certificate import Callback, Record
-from gapcut.certificates.shown import gap_percent
 
 
 def spoken(callback: Callback | None) -> Callback:
@@ -13,7 +12,7 @@ def spoken(callback: Callback | None) -> Callback:
         lower, upper = record.shown(4)
         print(
             f"[gapcut] pass {record.passes:3d} {record.seconds:8.1f} s   "
-            f"{lower} <= optimum <= {upper}   gap {gap_percent(record.relative_gap)}",
+            f"{lower} <= optimum <= {upper}   gap {record.shown_gap()}",
             flush=True,
         )
         return None if callback is None else callback(record)

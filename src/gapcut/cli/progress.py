@@ -71,7 +71,7 @@ def progress(task: str, target: float | None = None, before: str = "") -> Iterat
             lower, upper = record.shown(5)
             status(
                 f"{task}: pass {record.passes}, {record.seconds:.1f} s, {lower} <= optimum <= "
-                f"{upper}, gap {gap_percent(record.relative_gap)}{_at_work(record, before_that)}"
+                f"{upper}, gap {record.shown_gap()}{_at_work(record, before_that)}"
             )
             before_that[:] = [record]
 

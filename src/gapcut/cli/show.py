@@ -16,7 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Certificate, at_least, at_most, gap_percent, table_digits
+from gapcut.certificates import Certificate, at_least, at_most, table_digits
 from gapcut.cli.counts import counted
 from gapcut.files import json_text
 from gapcut.machine import Choice, Machine
@@ -111,12 +111,12 @@ def certificate_line(certificate: Certificate) -> str:
     """The certificate in one line."""
     lower, upper = certificate.shown(6)
     ends = f"{lower} <= optimum <= model <= {upper}"
-    gap = gap_percent(certificate.relative_gap)
+    gap = certificate.shown_gap()
     line = f"{certificate.problem}: {ends}, relative gap {gap}, {certificate.status}"
     claim = certificate.one_hot
     if claim is None:
         return line
-    beside = f"one-hot: {at_least(claim.lower, 6)} <= optimum, gap {gap_percent(claim.relative_gap)}, {claim.status}"
+    beside = f"one-hot: {at_least(claim.lower, 6)} <= optimum, gap {claim.shown_gap()}, {claim.status}"
     return f"{line}; {beside}, tight on {claim.tight_graphs:,} of {counted(graph=claim.graphs)}"
 
 

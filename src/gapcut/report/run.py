@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.certificates import at_least, at_most, gap_percent, table_digits
+from gapcut.certificates import at_least, at_most, table_digits
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, confusion_scores, score_labels
 from gapcut.report.figures import save_figure
@@ -181,5 +181,5 @@ def _certificate_note(model: Machine) -> str:
     lower, upper = c.shown(6)
     return (
         f"Training, {c.problem}: {lower} <= optimum <= model <= {upper}, "
-        f"relative gap {gap_percent(c.relative_gap)}, {c.status}."
+        f"relative gap {c.shown_gap()}, {c.status}."
     )
