@@ -7,7 +7,7 @@ import pytest
 
 from gapcut import Graph, StructuredSVM
 from gapcut.model.challenge import Challenge
-from gapcut.model.choose_oracle import choose_oracle
+from gapcut.model.choose_oracle import _in_words, choose_oracle
 from gapcut.model.chosen import Choice
 from sample_graphs import same_model, sample_graphs
 
@@ -19,6 +19,12 @@ def circles(seed, count=12, n=24, classes=8, noise=1.6):
     labels = [(rng.integers(classes) + np.arange(n)) % classes for _ in range(count)]
     rows = [np.eye(classes)[y] + noise * rng.normal(size=(n, classes)) for y in labels]
     return [Graph(x, ring, np.ones((n, 1)), labels=y) for x, y in zip(rows, labels, strict=True)]
+
+
+def test_a_reason_says_100_only_where_all_is_right():
+    found = SimpleNamespace(best=SimpleNamespace(C=1.0, accuracy=0.99999), error=1e-5)
+    said = "one label a node (lp) at C = 1: 99.999% of held-out nodes right"
+    assert _in_words(found, None) == f"{said} (standard error of the difference 0.001%)"
 
 
 @pytest.fixture(scope="module")

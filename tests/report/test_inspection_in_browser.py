@@ -70,7 +70,7 @@ def test_the_point_under_the_cursor_says_what_is_known(opened: Opened) -> None:
         assert said == {
             **known,
             "prediction": said["prediction"],
-            "confidence": {"deck": "100 %", "wall": "0 %"}[said["prediction"]],
+            "confidence": {"deck": "> 99 %", "wall": "< 1 %"}[said["prediction"]],
         }
     opened.press("#layers", "Prediction")
     opened.press("#legend", "deck")

@@ -109,7 +109,7 @@ def test_every_switch_of_a_report(browser, folder):
     assert len(images) == 3
     assert min(images) > 200
     text = it.page.locator("main").inner_text()
-    for said in ("-3.5", "-3.75", "0.25", "feasible", "wall", "0.75", "relative gap"):
+    for said in ("-3.5", "-3.75", "0.25", "feasible", "wall", "75.00 %", "relative gap"):
         assert said in text or said in it.page.locator("header").inner_text()
     assert it.said == []
     assert it.asked == [(folder / "report.html").as_uri()]

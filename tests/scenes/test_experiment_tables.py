@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from gapcut.metrics import confusion_scores
 from gapcut.scenes.bridges import CLASSES
-from gapcut.scenes.experiment.tables import claim_rows, on_top_rows, on_top_weights
+from gapcut.scenes.experiment.tables import claim_rows, class_rows, on_top_rows, on_top_weights
 
 AT = {name: k for k, name in enumerate(CLASSES)}
 
@@ -49,3 +50,19 @@ def test_classes_that_a_model_does_not_know_have_no_weight():
     assert np.count_nonzero(weights) == 4
     pipeline.edge_names = ("gap", "over")
     assert not on_top_weights(model).any()
+
+
+def test_a_weight_that_is_used_is_not_shown_as_zero():
+    small = {("deck", "abutment"): 0.0004}
+    found = {row[1]: row[2:] for row in claim_rows(weights_of(small, {}))}
+    assert found["deck on abutment"] == ["0.0002 (0.000 to 0.0004)", "yes, in 1 of 2"]
+
+
+def test_a_share_is_all_only_where_nothing_is_wrong():
+    counts = np.diag([1.0] * 9 + [39_999.0, 1.0])
+    counts[9, 0] = 1.0
+    result = SimpleNamespace(
+        nodes=confusion_scores(CLASSES, counts), node_only=confusion_scores(CLASSES, counts)
+    )
+    rows = {row[0]: row[1:] for row in class_rows([result])}
+    assert rows[CLASSES[9]] == ["100.00 %", "99.9975 %", "40000", "99.9975 %", f"{CLASSES[0]} (1)"]

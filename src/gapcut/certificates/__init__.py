@@ -11,7 +11,7 @@ from gapcut.certificates.certificate import (
 )
 from gapcut.certificates.progress import spoken
 from gapcut.certificates.proof import DualPoint, Proof, packed, prove
-from gapcut.certificates.shown import at_least, at_most, gap_percent, outwards, table_digits
+from gapcut.certificates.shown import at_least, at_most, gap_percent, in_table, outwards
 from gapcut.certificates.theorem import iteration_bound
 
 __all__ = [
@@ -28,12 +28,12 @@ __all__ = [
     "at_most",
     "dual_bound",
     "gap_percent",
+    "in_table",
     "iteration_bound",
     "outwards",
     "packed",
     "primal_bound",
     "prove",
     "spoken",
-    "table_digits",
     "trivial_bound",
 ]

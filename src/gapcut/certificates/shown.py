@@ -4,7 +4,10 @@ is shown with fewer digits, read again, is never tighter than what was proven.""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from gapcut.digits import number, table_digits
 
 _PERCENT = Context(rounding=ROUND_CEILING)
 _TWO_DIGITS = Context(prec=2, rounding=ROUND_CEILING)
@@ -25,10 +28,9 @@ def at_most(upper: float, digits: int) -> str:
     return _rounded(upper, digits, ROUND_CEILING)
 
 
-def table_digits(value: float) -> int:
-    """Digits of a number in a table: four, but all that are before the point."""
-    size = abs(value)
-    return math.floor(math.log10(size)) + 1 if 1e4 <= size < 1e15 else 4
+def in_table(value: float, rounded: Callable[[float, int], str]) -> str:
+    """A proven number in a table, :func:`at_least` or :func:`at_most` of it with the digits that tables show."""
+    return number(float(rounded(value, table_digits(value))) if math.isfinite(value) else value)
 
 
 def gap_percent(gap: float, unit: str = " %") -> str:

@@ -17,9 +17,10 @@ from gapcut.cli.exits import DONE
 from gapcut.cli.options import Jobs, Json, LearningOptions
 from gapcut.cli.outputs import Force, check_outputs, kind_of_ending, report_files, write_result
 from gapcut.cli.progress import WRITING, speak, working
-from gapcut.cli.show import certificate_line, emit, pairs_table, percent, scores_document, scores_table
+from gapcut.cli.show import certificate_line, emit, pairs_table, scores_document, scores_table
 from gapcut.cli.training import fit_to_the_end, training_document
 from gapcut.data import GraphSet
+from gapcut.digits import percent
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, score_graphs
 from gapcut.report.model import draw_model

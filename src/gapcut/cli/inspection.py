@@ -38,11 +38,11 @@ from gapcut.cli.show import (
     clique_count,
     emit,
     pairs_table,
-    percent,
     sample_line,
     show_choice,
 )
 from gapcut.data import CliqueSet, Graph, GraphSet
+from gapcut.digits import percent
 from gapcut.machine import ClaimCheck, Machine
 from gapcut.metrics import score_graphs
 from gapcut.report.model import draw_model

@@ -41,8 +41,9 @@ from gapcut.cli.outputs import (
 )
 from gapcut.cli.progress import working
 from gapcut.cli.scenes import columns_for, scan_files, show_skipped
-from gapcut.cli.show import Cells, emit, number, percent
+from gapcut.cli.show import Cells, emit
 from gapcut.cli.tiling import Tiling, label_in_tiles
+from gapcut.digits import number, percent
 from gapcut.engines import Engine, peak_memory_mb, thread_count
 from gapcut.extras import needed
 from gapcut.files import json_text, write_text

@@ -14,6 +14,7 @@ from gapcut.cli.exits import Interrupted
 from gapcut.cli.file_queue import LEDGER, FileJob
 from gapcut.cli.progress import working
 from gapcut.cli.tiling import MOST_AT_ONCE, Tiling
+from gapcut.digits import percent
 from gapcut.engines import Engine
 from gapcut.files import Ledger
 
@@ -104,7 +105,7 @@ class Seams:
             at_once = min(engine.at_once, len(own))
             lines.append(
                 f"{len(own):,} of {len(scans):,} files adjoin others: their halos of {self.halo:.4g} m see them; "
-                f"about {sum(seen):,} points ({100 * sum(seen) / sum(own):.0f} %) are worked on twice, each file is "
+                f"about {sum(seen):,} points ({percent(sum(seen) / sum(own), 0)}) are worked on twice, each file is "
                 f"read once more; at most {at_once * memory:,.0f} MB of memory for {at_once:,} at a time, "
                 f"{at_once * disk + Needs.of_strips(sum(seen), len(self.channels)):,.0f} MB of disk"
             )

@@ -42,12 +42,12 @@ from gapcut.cli.show import (
     certificate_document,
     certificate_line,
     emit,
-    percent,
     sample_line,
     scores_document,
     scores_table,
 )
 from gapcut.data import Graph, GraphSet, graph_files, load_graph_file, unpacked_bytes
+from gapcut.digits import decimal, percent
 from gapcut.engines import Engine
 from gapcut.files import write_atomically
 from gapcut.inference import MethodName, Solution
@@ -246,7 +246,7 @@ def _show_evaluation(console: Console, svm: Machine, scores: Scores, document: d
     )
     if document["calibration_error"] is not None:
         console.print(
-            f"calibration  expected error {document['calibration_error']:.3f} of the labels' probabilities"
+            f"calibration  expected error {decimal(document['calibration_error'], 3)} of the labels' probabilities"
         )
     console.print(_inference_line(document))
     console.print(f"certificate  {certificate_line(svm.certificate_)}")

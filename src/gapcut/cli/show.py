@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +15,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gapcut.certificates import Certificate, at_least, at_most, table_digits
+from gapcut.certificates import Certificate, at_least
 from gapcut.cli.counts import counted
+from gapcut.digits import number, percent
 from gapcut.files import json_text
 from gapcut.machine import Choice, Machine
 from gapcut.metrics import Scores
@@ -82,29 +82,8 @@ class Cells:
             drawn.add_column(self.columns[i], justify="left" if i == 0 else "right", overflow="fold")
         for row in self.rows:
             cells = (row[i] for i in shown)
-            drawn.add_row(*(Text(cell if isinstance(cell, str) else number(cell)) for cell in cells))
+            drawn.add_row(*(Text(number(c) if type(c) in (int, float) else str(c)) for c in cells))
         return drawn
-
-
-def number(value: Any) -> str:
-    """A number for a table cell."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int) or (value == round(value) and abs(value) < 1e15):
-        return f"{value:,.0f}"
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
-
-
-def gap_number(gap: float) -> str:
-    """A gap that is not in percent, rounded up."""
-    return number(float(at_most(gap, table_digits(gap)))) if math.isfinite(gap) else str(gap)
-
-
-def percent(value: float) -> str:
-    """A share with a sensible number of digits."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{100 * value:.2f} %" if value >= 0.001 or value == 0 else f"{100 * value:.2g} %"
 
 
 def certificate_line(certificate: Certificate) -> str:

@@ -8,13 +8,13 @@ from typing import IO, Any
 import numpy as np
 from rich.console import Console
 
-from gapcut.certificates import at_least, at_most
+from gapcut.certificates import at_least, at_most, in_table
 from gapcut.cli.counts import counted
 from gapcut.cli.exits import DONE, NOT_CERTIFIED
 from gapcut.cli.options import Certified, Json
 from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
 from gapcut.cli.progress import working
-from gapcut.cli.show import Cells, emit, gap_number
+from gapcut.cli.show import Cells, emit
 from gapcut.files import write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
@@ -93,7 +93,7 @@ def _table(documents: list[dict[str, Any]]) -> Cells:
             d["nodes"],
             at_most(d["energy"], _DIGITS),
             at_least(d["bound"], _DIGITS),
-            gap_number(d["gap"]),
+            in_table(d["gap"], at_most),
             d["status"],
             f"{d['seconds']:.3f}",
         ]
@@ -147,7 +147,7 @@ def _show(console: Console, document: dict[str, Any]) -> None:
     )
     console.print(f"energy       {at_most(document['energy'], _DIGITS)}")
     console.print(f"bound        {at_least(document['bound'], _DIGITS)}")
-    console.print(f"gap          {gap_number(document['gap'])}, {document['status']}")
+    console.print(f"gap          {in_table(document['gap'], at_most)}, {document['status']}")
     console.print(f"time         {document['seconds']:.3f} s")
     if document["out"]:
         console.print(f"written      {document['out']}")

@@ -34,11 +34,11 @@ from gapcut.cli.show import (
     certificate_line,
     clique_count,
     emit,
-    percent,
     sample_line,
     show_choice,
 )
 from gapcut.data import GraphFolder, GraphSet
+from gapcut.digits import percent
 from gapcut.engines import peak_memory_mb
 from gapcut.engines.shards import ClusterLost
 from gapcut.machine import Machine, Proof

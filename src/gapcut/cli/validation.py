@@ -22,9 +22,10 @@ from gapcut.cli.options import (
     UnpackLimit,
     read_graphs,
 )
-from gapcut.cli.show import Cells, emit, percent
+from gapcut.cli.show import Cells, emit
 from gapcut.cli.training import fit_path_to_the_end
 from gapcut.data import GraphSet
+from gapcut.digits import percent
 from gapcut.machine import label_set
 from gapcut.metrics import score_graphs
 from gapcut.typing import IntArray

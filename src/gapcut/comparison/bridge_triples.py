@@ -12,6 +12,7 @@ from gapcut.comparison.contenders import Contender
 from gapcut.comparison.document import comparison_document
 from gapcut.comparison.folds import Comparison
 from gapcut.comparison.markdown import rows_table
+from gapcut.digits import decimal
 from gapcut.machine import Machine
 from gapcut.scenes.experiment import FoldGraphs
 from gapcut.scenes.experiment.tables import markdown_table
@@ -46,7 +47,7 @@ def triples_markdown(found: Comparison) -> str:
     text = f"# Terms over three parts of bridges\n\n{rows_table(found)}\n"
     for g, kind in enumerate(TRIPLES if found.models else ()):
         lines = [
-            [" - ".join(labels), *(f"{value:.4f}" for value in (w.mean(), w.min(), w.max()))]
+            [" - ".join(labels), *(decimal(value, 4) for value in (w.mean(), w.min(), w.max()))]
             for labels, w in _heaviest(found.models, g)
         ]
         text += (

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gapcut.certificates import gap_percent
 from gapcut.comparison.folds import Comparison, Row
 from gapcut.comparison.labelling import MethodRow
+from gapcut.digits import percent
 
 _COLUMNS = (
     "learner/oracle",
@@ -40,7 +41,7 @@ def methods_table(rows: Sequence[MethodRow]) -> str:
     cells = [
         [
             row.method,
-            _percent(row.accuracy),
+            percent(row.accuracy),
             f"{row.energy:.6g}" if math.isfinite(row.energy) else "-",
             f"{row.seconds:.2f}",
             f"{row.optimal} of {row.graphs}",
@@ -68,8 +69,8 @@ def _cells(comparison: Comparison, row: Row) -> list[str]:
     return [
         row.contender.name,
         *(_spread(row, column) for column in ("accuracy", "macro_precision", "macro_recall")),
-        _percent(row.pooled.macro_precision),
-        _percent(row.pooled.macro_recall),
+        percent(row.pooled.macro_precision),
+        percent(row.pooled.macro_recall),
         f"{row.mean('seconds'):.2f} ± {row.spread('seconds'):.2f}",
         f"{row.mean('cpu_seconds'):.2f}",
         "-" if math.isnan(speed_up) else f"{speed_up:.2g}x",
@@ -88,8 +89,4 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _spread(row: Row, column: str) -> str:
     mean = row.mean(column)
-    return "-" if not math.isfinite(mean) else f"{100 * mean:.2f} ± {100 * row.spread(column):.2f} %"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %" if math.isfinite(value) else "-"
+    return "-" if not math.isfinite(mean) else f"{percent(mean, unit='')} ± {percent(row.spread(column))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gapcut.digits import percent
 from gapcut.model.challenge import Challenge, challenge, worth_trying
 from gapcut.model.chosen import Choice
 from gapcut.model.held_out import HeldOut, best_of
@@ -41,11 +42,16 @@ def _in_words(found: Challenge, held: HeldOut) -> str:
     said = "one label a node (lp)"
     if found.best is not None:
         return (
-            f"{said} at C = {found.best.C:g}: {found.best.accuracy:.2%} of held-out nodes right "
-            f"(standard error of the difference {found.error:.2%})"
+            f"{said} at C = {found.best.C:g}: {_shown(found.best.accuracy)} of held-out nodes right "
+            f"(standard error of the difference {_shown(found.error)})"
         )
     if found.path:
         return f"{said} is certified on the first fold only"
     if not found.first:
         return f"{said} is not certified"
-    return f"{said} has {best_of(found.first).accuracy:.2%} of the first fold right, the cut {held.by_fold[0]:.2%}"
+    first, cut = _shown(best_of(found.first).accuracy), _shown(held.by_fold[0])
+    return f"{said} has {first} of the first fold right, the cut {cut}"
+
+
+def _shown(share: float) -> str:
+    return percent(share, unit="%")

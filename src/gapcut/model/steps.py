@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapcut.data import Graph, place
+from gapcut.digits import percent
 from gapcut.model.held_out import FOLDS, paired
 from gapcut.model.labels import LabelCoder
 from gapcut.model.settings import Settings
@@ -52,9 +53,11 @@ def choose_steps(graphs: Sequence[Graph], settings: Settings) -> tuple[Settings,
     nodes = np.add.reduceat(codes >= 0, np.cumsum([0, *(g.n_nodes for g in known[:-1])])).astype(np.float64)
     gain, error = paired(with_them - without, nodes)
     verdict = "stumps of node features" if gain > error else "no stumps"
+    shares = (with_them.sum() / nodes.sum(), without.sum() / nodes.sum(), error)
+    has, had, off = (percent(share, 1, "%") for share in shares)
     reason = (
-        f"{verdict}: a linear model of single nodes has {with_them.sum() / nodes.sum():.1%} right with them, "
-        f"{without.sum() / nodes.sum():.1%} without (standard error of the difference {error:.1%})"
+        f"{verdict}: a linear model of single nodes has {has} right with them, {had} without "
+        f"(standard error of the difference {off})"
     )
     return replace(settings, node_lift="stumps" if gain > error else "none"), reason
 

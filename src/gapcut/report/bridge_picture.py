@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gapcut.digits import percent
 from gapcut.report.figures import new_figure
 from gapcut.report.picture import draw_scale, paint_points
 from gapcut.report.scene_view import RIGHT, WRONG
@@ -36,13 +37,13 @@ def bridge_figure(model: Bridge, bridge: BridgeScan, prediction: AnyArray, sampl
     panels = {"CAD model": render(model, camera.size, _AZIMUTH, _ELEVATION, samples=samples)}
     wrong = guess != truth
     errors = _RIGHT_WRONG[wrong.astype(np.int64)]
-    share = 100 * (1 - wrong.mean())
+    share = percent(1.0 - float(wrong.mean()), 1)
     what = nodes_word([LABELS[k] for k in np.unique(truth)])
     views = {
         f"scan: {len(scan.xyz):,} points": None,
         f"truth: {len(guess)} {what}": _PAINT[truth],
         "prediction": _PAINT[guess],
-        f"errors: {wrong.sum()} of them ({share:.1f} % right)": errors,
+        f"errors: {wrong.sum()} of them ({share} right)": errors,
     }
     for title, paint in views.items():
         panels[title] = _points(camera, bridge, paint, samples)

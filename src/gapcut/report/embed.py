@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from gapcut.digits import number
 from gapcut.report.words import hinted
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -106,7 +107,5 @@ def cell_text(value: object) -> str:
         return str(value)
     if hasattr(value, "__index__"):
         return f"{value:,}"
-    number = float(value)  # type: ignore[arg-type]
-    if math.isnan(number):
-        return "–"
-    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}"
+    read = float(value)  # type: ignore[arg-type]
+    return "–" if math.isnan(read) else number(read)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapcut.certificates import Record, gap_percent
+from gapcut.digits import percent, whole_percent
 from gapcut.extras import needed
 from gapcut.files import write_atomically
 from gapcut.metrics import Scores
@@ -51,13 +52,14 @@ def confusion_figure(scores: Scores, title: str = "Confusion matrix", counted: s
     for i in range(size):
         for j in range(size):
             if scores.confusion[i, j] > 0:
-                percent = f"{share[i, j]:.0%}" if share[i, j] >= 0.005 else "<1%"
-                text = f"{percent}\n{_count(scores.confusion[i, j])}"
+                text = f"{whole_percent(share[i, j])}\n{_count(scores.confusion[i, j])}"
                 colour = "white" if share[i, j] > 0.55 else INK
                 axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=font)
     _label_axes(axes, names, "predicted label", "true label", font + 0.5)
     counted = counted or ("node weight" if scores.weighted else "nodes")
-    axes.set_title(f"{title}\naccuracy {scores.accuracy:.1%}, {counted} {_count(scores.nodes)}", fontsize=12)
+    axes.set_title(
+        f"{title}\naccuracy {percent(scores.accuracy, 1)}, {counted} {_count(scores.nodes)}", fontsize=12
+    )
     bar = figure.colorbar(image, ax=axes, shrink=0.75, ticks=[0, 0.25, 0.5, 0.75, 1])
     bar.ax.set_yticklabels(["0 %", "25 %", "50 %", "75 %", "100 %"])
     bar.set_label(f"share of the true label's {counted}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gapcut.certificates import at_least, at_most, table_digits
+from gapcut.certificates import at_least, at_most, in_table
+from gapcut.digits import decimal, percent
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, confusion_scores, score_labels
 from gapcut.report.figures import save_figure
@@ -112,8 +112,8 @@ def write_report(
     notes = all_scores_line(views)
     notes += [] if model is None else [_certificate_note(model)]
     notes += [
-        f"{scene.cloud.name}: {100 * scene.summary['strange']:.3g} % of the points are unlike those of training (of a "
-        f"training scan at most {100 * scene.summary['strange_in_training']:.3g} %): its confidences may be too high."
+        f"{scene.cloud.name}: {percent(scene.summary['strange'])} of the points are unlike those of training (of a "
+        f"training scan at most {percent(scene.summary['strange_in_training'])}): its confidences may be too high."
         for scene in scenes
         if scene.summary.get("unlike_training")
     ]
@@ -148,29 +148,28 @@ def _row(scene: RunScene, view: SceneView) -> list[object]:
         scene.cloud.n_points,
         said.get("segments", None if segments is None else int(segments.max()) + 1),
         said.get("edges"),
-        None if own is None else own.accuracy,
-        None if own is None else own.macro_f1,
+        None if own is None else percent(own.accuracy),
+        None if own is None else percent(own.macro_f1),
         view.score or "–",
-        *(_rounded(rounded, said.get(key)) for key, rounded in _PROVEN.items()),
+        *(
+            None if said.get(key) is None else in_table(said[key], rounded)
+            for key, rounded in _PROVEN.items()
+        ),
         said.get("status", "–"),
-        None if confidence is None else float(np.mean(confidence)),
-        said.get("strange"),
-        said.get("seconds"),
+        None if confidence is None else percent(float(np.mean(confidence))),
+        None if said.get("strange") is None else percent(said["strange"]),
+        None if said.get("seconds") is None else decimal(said["seconds"], 1),
     ]
-
-
-def _rounded(rounded: Callable[[float, int], str], value: float | None) -> float | None:
-    """As far as a table shows it."""
-    return value if value is None or not math.isfinite(value) else float(rounded(value, table_digits(value)))
 
 
 def _class_table(scores: Scores) -> PageTable:
     rows: list[list[object]] = [
-        [str(c.label), c.precision, c.recall, c.f1, int(c.support)] for c in scores.classes
+        [str(c.label), *map(percent, (c.precision, c.recall, c.f1)), int(c.support)] for c in scores.classes
     ]
-    rows.append(["mean", scores.macro_precision, scores.macro_recall, scores.macro_f1, int(scores.nodes)])
+    means = (scores.macro_precision, scores.macro_recall, scores.macro_f1)
+    rows.append(["mean", *map(percent, means), int(scores.nodes)])
     return PageTable(
-        f"Classes: accuracy {100 * scores.accuracy:.2f} % of the points",
+        f"Classes: accuracy {percent(scores.accuracy)} of the points",
         ["class", "precision", "recall", "F1", "points"],
         rows,
     )

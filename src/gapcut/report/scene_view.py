@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gapcut.digits import percent
 from gapcut.scenes.labelling.reasons import Reasons
 from gapcut.typing import AnyArray, FloatArray, IntArray
 
@@ -123,7 +124,7 @@ def score_line(truth: IntArray, guess: AnyArray, names: Mapping[int, str], what:
     if not len(truth):
         return ""
     wrong = truth != guess
-    line = f"{100 * (1 - wrong.mean()):.1f} % of {len(truth):,} {what} right"
+    line = f"{percent(1.0 - float(wrong.mean()), 1)} of {len(truth):,} {what} right"
     if not wrong.any():
         return line
     pairs, counts = np.unique(np.column_stack([truth, guess])[wrong], axis=0, return_counts=True)

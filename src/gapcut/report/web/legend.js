@@ -9,6 +9,14 @@ function make(tag, text = "", attributes = {}) {
   return element;
 }
 
+/* Per cent of a whole: 0 and 100 stand for none and all alone. */
+function percent(value, digits = 0) {
+  const least = 10 ** -digits;
+  if (value > 0 && value < least) return `< ${least} %`;
+  if (value < 100 && value > 100 - least) return `> ${100 - least} %`;
+  return `${value.toFixed(digits)} %`;
+}
+
 function hiddenOf(scene) {
   const kind = ["errors", "segments", "confidence"].includes(state.layer) ? state.layer : "labels";
   if (!scene.hidden.has(kind)) scene.hidden.set(kind, new Set());
@@ -35,7 +43,7 @@ function drawLegend(scene) {
     const swatch = make("i");
     swatch.style.background = code === NONE ? stripes(page.colours.none) : colour;
     const share = 100 * counts[code] / scene.meta.points;
-    button.append(swatch, make("span", name), make("small", share >= 0.1 ? `${share.toFixed(1)} %` : "< 0.1 %"));
+    button.append(swatch, make("span", name), make("small", percent(share, 1)));
     button.addEventListener("click", (event) => toggle(scene, code, event.shiftKey));
     list.append(make("li"));
     list.lastElementChild.append(button);

@@ -49,7 +49,7 @@ function factsOf(scene, i) {
   for (const [name, codes] of scene.layers) {
     const code = codes[i];
     if (name === "segments" || name === "errors" || name === "height") continue;
-    if (name === "confidence") facts.push([name, code === NONE ? "unknown" : `${code} %`]);
+    if (name === "confidence") facts.push([name, code === NONE ? "unknown" : percent(Math.min(99.5, Math.max(0.5, code)))]);
     else facts.push([name, labelName(code)]);
   }
   return [...facts, ["height", metres(scene.meta.centre[2] + placeOf(scene, i)[2])]];
@@ -107,8 +107,7 @@ function whyTables(scene, i) {
   const { temperature } = scene.meta.reasons, sure = scene.layers.get("confidence")?.[i];
   const chance = ({ worse }) => {
     if (temperature === null || sure === undefined || sure === NONE) return "";
-    const share = Math.min(100, sure * Math.exp(-worse / temperature));
-    return share >= 1 ? `${share.toFixed(0)} %` : "< 1 %";
+    return percent(Math.min(100, Math.max(1e-9, sure * Math.exp(-worse / temperature)))); // no label has none
   };
   const others = why.others.map((other) => [labelName(other.code), energy(other.worse), chance(other)]);
   const rest = rival.worse - why.own - why.relations.reduce((sum, { share }) => sum + share, 0);
@@ -121,7 +120,7 @@ function whyTables(scene, i) {
     table("Instead: energy added, probability", "With another label of this segment, all others kept", others),
     table(`Why ${labelName(why.label)}, not ${labelName(rival.code)}`,
       "What the energy between the two consists of: positive speaks for the label. A relation counts with its edges and the sums over them",
-      shares.map(([name, share]) => [...row([name, share]), `${Math.round(100 * Math.abs(share) / whole)} %`])),
+      shares.map(([name, share]) => [...row([name, share]), percent(100 * Math.abs(share) / whole)])),
     ...(beside.length ? [table("Of these, edges with", "The neighbours whose edges say most, all relations together", beside.map(row))] : []),
   ];
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gapcut.certificates import gap_percent
+from gapcut.digits import percent
 from gapcut.scenes.bridges import LABELS
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
@@ -48,7 +49,7 @@ def segment_row(name: str, bridges: Sequence[BridgeScan], results: Sequence[Fold
         f"{edges:,.0f}",
         *(_spread(values) for values in accuracy),
         gap_percent(max(r.certificate.relative_gap for r in results)),
-        f"{100 * np.mean(proven):.0f} %",
+        percent(float(np.mean(proven)), 0),
         f"{np.mean([r.train_cpu_seconds for r in results]):.1f}",
     ]
 
@@ -59,5 +60,5 @@ def _best(bridges: Sequence[BridgeScan], numbers: Sequence[int]) -> float:
 
 
 def _spread(values: Sequence[float]) -> str:
-    spread = 100 * np.std(values, ddof=1) if len(values) > 1 else 0.0
-    return f"{100 * np.mean(values):.2f} ± {spread:.2f} %"
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return f"{percent(float(np.mean(values)), unit='')} ± {percent(spread)}"

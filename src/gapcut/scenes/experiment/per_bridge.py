@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gapcut.digits import decimal, percent
 from gapcut.scenes.bridges import CLASSES, LABELS
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
@@ -50,7 +51,7 @@ def bridge_rows(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) ->
         for place, number in enumerate(result.test):
             truth = bridges[number].labels
             parts = truth < len(CLASSES)
-            right = [_percent((of[place] == truth)[parts].mean()) for of in given.values()]
+            right = [percent((of[place] == truth)[parts].mean()) for of in given.values()]
             sizes = [f"{parts.sum()}", str(bridges[number].unseen)]
             found[number] = [bridges[number].name, *sizes, *right, _most_wrong(truth, given["gapcut"][place])]
     return [found[number] for number in sorted(found)]
@@ -81,9 +82,8 @@ def method_rows(bridges: Sequence[BridgeScan], results: Sequence[FoldResult]) ->
             folds.append([right[parts].mean(), np.average(right[parts], weights=size[parts]), around])
             np.add.at(counts, (truth, guess), 1)
         parts_right, points_right, around_right = np.mean(folds, axis=0)
-        cells = [_percent(parts_right), _percent(min(f[0] for f in folds)), _percent(points_right)]
-        around_shown = "-" if np.isnan(around_right) else _percent(around_right)
-        out.append([name, *cells, f"{_macro_f1(counts):.3f}", around_shown])
+        cells = [percent(parts_right), percent(min(f[0] for f in folds)), percent(points_right)]
+        out.append([name, *cells, decimal(_macro_f1(counts), 3, 1.0), percent(around_right)])
     return out
 
 
@@ -101,7 +101,3 @@ def _macro_f1(counts: FloatArray) -> float:
     both = counts.sum(axis=0) + counts.sum(axis=1)
     known = np.flatnonzero(counts.sum(axis=1)[: len(CLASSES)])
     return float(np.mean(2 * np.diag(counts)[known] / both[known]))
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapcut.certificates import gap_percent
+from gapcut.digits import decimal, percent
 from gapcut.machine import Machine
 from gapcut.metrics import Scores, pooled_scores
 from gapcut.scenes.bridges import CLASSES, TYPES
@@ -27,6 +28,8 @@ PAPER = ("paper (other data)", 0.9007, *[None] * 7, 4680.0, None, 89.0)
 
 CLASS_COLUMNS = ("class", "precision", "recall", "parts", "recall, node-only", "most often taken for")
 _ON_TOP_OF = "rests on"
+_ROUNDING = 1e-12
+"""Of the largest weight: what a mean of those that cancel may be off by."""
 ON_TOP_COLUMNS = ("upper part, lower part", *CLASSES)
 CLAIM_COLUMNS = ("the paper says", "weight here", "mean (least to largest)", "so here")
 TYPE_COLUMNS = (
@@ -70,10 +73,10 @@ def class_rows(results: Sequence[FoldResult]) -> list[Row]:
         wrong[k] = 0
         worst = f"{labels[wrong.argmax()]} ({wrong.max():.0f})" if wrong.any() else "-"
         shown = (
-            _percent(mine.precision),
-            _percent(mine.recall),
+            percent(mine.precision),
+            percent(mine.recall),
             f"{mine.support:.0f}",
-            _percent(other.recall),
+            percent(other.recall),
         )
         out.append([str(labels[k]), *shown, worst])
     return out
@@ -135,11 +138,14 @@ def _verdict(found: FloatArray) -> str:
 
 
 def _spread(values: FloatArray) -> str:
-    """Mean, least and largest; 0 where all are."""
+    """Mean, least and largest; a bare 0 where all are."""
     if not values.any():
         return "0"
-    mean = f"{values.mean():.3f}"
-    return mean if len(values) == 1 else f"{mean} ({values.min():.3f} to {values.max():.3f})"
+    mean, largest = float(values.mean()), float(np.abs(values).max())
+    if abs(mean) < _ROUNDING * largest:
+        mean = 0.0
+    shown = [decimal(value, 3) for value in (mean, float(values.min()), float(values.max()))]
+    return shown[0] if len(values) == 1 else f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
 def type_rows(bridges: Sequence[BridgeScan]) -> list[Row]:
@@ -172,7 +178,7 @@ def headline(results: Sequence[FoldResult]) -> str:
     which = "a test bridge" if bridges == 1 else f"{bridges} test bridges"
     what = nodes_word(results[0].nodes.labels)
     return (
-        f"{100 * accuracy:.1f} % of the {what} of {which} are labelled right, {100 * alone:.1f} % by the same learner "
+        f"{percent(accuracy, 1)} of the {what} of {which} are labelled right, {percent(alone, 1)} by the same learner "
         f"without relations between them. Training is proven to be within {gap_percent(gap)} of its optimum"
         f"{' in every fold' if len(results) > 1 else ''}."
     )
@@ -258,8 +264,4 @@ def _cell(column: int, value: object) -> str:
         return "-"
     if COLUMNS[column].endswith(" s"):
         return f"{value:.2f}"
-    return gap_percent(value) if COLUMNS[column] == "proven gap" else _percent(value)
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %"
+    return gap_percent(value) if COLUMNS[column] == "proven gap" else percent(value)
