@@ -8,7 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gapcut.certificates import OneHotClaim, Record, gap_percent, outwards, spoken
+from gapcut.certificates import (
+    OneHotClaim,
+    Record,
+    at_least,
+    at_most,
+    gap_percent,
+    in_table,
+    outwards,
+    spoken,
+)
 
 
 @pytest.mark.parametrize("digits", [4, 6, 9])
@@ -43,6 +52,12 @@ def test_a_gap_in_percent_is_never_shown_below_the_true_one():
 )
 def test_a_gap_of_few_digits_is_shown_as_it_is(gap, shown):
     assert gap_percent(gap) == shown
+
+
+def test_a_proven_number_in_a_table_has_its_digits_and_is_still_proven():
+    shown = [in_table(value, at_most) for value in (12345.2, 1234.56, 1.30001, 0.0, math.inf)]
+    assert shown == ["12,346", "1,235", "1.301", "0", "inf"]
+    assert [in_table(value, at_least) for value in (12343.9, -1234.56)] == ["12,343", "-1,235"]
 
 
 def test_a_bracket_shows_its_gap_rounded_up():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from gapcut.cli.options import (
     UnpackLimit,
     claim_again,
     graph_sets,
+    named_file,
     read_graphs,
 )
 from gapcut.cli.outputs import PICTURE, Force, check_outputs, write_result
@@ -86,8 +88,9 @@ def inspect(
     tuples = strongest_tuples(svm.cliques_, svm.pipeline_.clique_names, max(0, top))
     document = _model_document(svm, pairs, tuples)
     if figures is not None:
-        labelled = None if data is None else read_graphs(data, select, unpack_limit)
-        document["figures"] = write_result(figures, lambda folder: _figures(svm, folder, labelled))
+        with named_file(svm, data, unpack_limit) if data is not None else nullcontext():
+            labelled = None if data is None else read_graphs(data, select, unpack_limit)
+            document["figures"] = write_result(figures, lambda folder: _figures(svm, folder, labelled))
     emit(document, as_json, lambda console: _show_model(console, svm, pairs, tuples, document))
     return DONE
 

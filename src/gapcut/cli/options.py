@@ -6,6 +6,7 @@ Options of one command are its parameters, and ``:param name:`` in its docstring
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -13,7 +14,17 @@ from typing import Annotated, Any, Literal, get_type_hints
 import numpy as np
 from cyclopts import Parameter, validators
 
-from gapcut.data import GraphFolder, GraphSet, is_parts, sample_of
+from gapcut.data import (
+    GraphError,
+    GraphFileError,
+    GraphFolder,
+    GraphSet,
+    graph_files,
+    is_parts,
+    load_graph_file,
+    place,
+    sample_of,
+)
 from gapcut.engines.shards import ShardEngineName
 from gapcut.machine import Machine
 from gapcut.parameters import (
@@ -200,6 +211,23 @@ def graph_sets(data: Path, select: str | None, unpack_limit: int | None) -> Iter
         return
     parts = GraphFolder(data, select=select, unpack_limit=unpack_limit).parts()
     yield from (part for part in not_empty(parts, data, select) if len(part))
+
+
+@contextmanager
+def named_file(svm: Machine, data: Path, unpack_limit: int | None) -> Iterator[None]:
+    """While graphs of DATA are read and labelled: one whose columns are not the model's is named by its file, too."""
+    try:
+        yield
+    except (GraphError, GraphFileError):
+        for file in graph_files(data):
+            graphs = load_graph_file(file, unpack_limit)
+            for i, graph in enumerate(graphs):
+                try:
+                    svm.pipeline_.with_raw_columns(graph)
+                except GraphError as error:
+                    where = place(i if len(graphs) > 1 else None, graph.name)
+                    raise error.at(f"{file}: {where}") from None
+        raise
 
 
 def not_empty(sets: Iterable[GraphSet], data: Path, select: str | None) -> Iterator[GraphSet]:

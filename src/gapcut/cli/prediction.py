@@ -32,6 +32,7 @@ from gapcut.cli.options import (
     Select,
     UnpackLimit,
     graph_sets,
+    named_file,
     no_graphs,
     option,
 )
@@ -109,7 +110,7 @@ def predict(
         {out: LABELS if out.suffix.lower() == ".npz" else kind_of_ending(out)}, [model, *data], force
     )
     svm = _load(model, jobs, inference)
-    with working("labelling ...") as say:
+    with working("labelling ...") as say, named_file(svm, data[0], unpack_limit):
         labelled = Labelled.of(svm, graph_sets(data[0], select, unpack_limit), say)
     write_result(out, lambda path: write_atomically(path, lambda file: write(file, labelled)))
     document = {"out": str(out), **labelled.counts}
@@ -138,7 +139,7 @@ def evaluate(
         if calibration is not None:
             calibration.add(graphs, svm.predict_proba(graphs, solutions))
 
-    with working("labelling ...") as say:
+    with working("labelling ...") as say, named_file(svm, data, unpack_limit):
         labelled = Labelled.of(svm, graph_sets(data, select, unpack_limit), say, compare)
     scores = score_graphs(truth, [s.labels for s in labelled.solutions], svm.classes_)
     if not scores.nodes > 0:

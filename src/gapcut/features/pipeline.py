@@ -41,6 +41,8 @@ STEPS: dict[str, type[Step]] = {
 }
 """The steps in the order in which they run."""
 
+_SAME = "give the same columns in the same order, or train on graphs like this one"
+
 
 class FeaturePipeline:
     """Raw graph in, model-ready graph out.
@@ -254,7 +256,7 @@ class FeaturePipeline:
         for found, names, kind in ((graph.node_dim, raw.node, "node"), (graph.edge_dim, raw.edge, "edge")):
             if found != len(names):
                 detail = f"{found} {kind} features, but the training graphs had {len(names)}"
-                raise GraphError(detail, place(None, graph.name))
+                raise GraphError(f"{detail}: {_SAME}", place(None, graph.name))
         given = (graph.node_feature_names, graph.edge_feature_names)
         for kind, own, known in zip(("node", "edge"), given, self.given_names, strict=True):
             if own is not None and known is not None and own != known:
@@ -276,7 +278,8 @@ class FeaturePipeline:
         wanted = [(d, len(names)) for d, names in zip(raw.orders, raw.cliques, strict=True)]
         if found != wanted:
             raise GraphError(
-                f"clique groups (nodes, features) {_sizes(found)}, but the training graphs had {_sizes(wanted)}",
+                f"clique groups (nodes, features) {_sizes(found)}, but the training graphs had {_sizes(wanted)}: "
+                "give the same groups, or train on graphs like this one",
                 place(None, graph.name),
             )
         return graph
