@@ -210,3 +210,36 @@ def test_within_a_limit_of_address_space(tmp_path, run):
     assert known.certificate_ == model.certificate_
     assert np.array_equal(known.unary_, model.unary_)
     assert np.array_equal(known.pairwise_, model.pairwise_)
+
+
+def many_columns(seed: int) -> Graph:
+    """Nodes of many columns, a few edges."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=60)
+    edges = np.c_[np.arange(59), np.arange(1, 60)]
+    columns = np.c_[labels[:, None] + rng.normal(size=(60, 1)), rng.normal(size=(60, 39))]
+    return Graph(columns, edges, np.ones((59, 1)), labels=labels)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"base": None}, {"base": "trees"}, {"base": "trees", "base_features": "own"}, {"base": "auto"}],
+)
+def test_packed_are_the_columns_that_weights_multiply(tmp_path, named):
+    graphs = GraphSet(many_columns(seed) for seed in range(8))
+    graphs.save_parts(tmp_path / "parts", 1 << 16)
+    options = SearchOptions(C=1.0, oracle="cut", gap=0.5, node_lift="none", **named)
+    found = large_sets.Needs.of(GraphFolder(tmp_path / "parts"), options)
+    model = options.estimator(graphs).fit(graphs).model_
+    columns = len(model.node_names)
+    assert found.packed_columns == (columns if named["base"] != "auto" else len(model.pipeline.node_names))
+
+
+def test_a_base_in_place_of_node_features_leaves_room_for_more_graphs(tmp_path):
+    GraphSet(many_columns(seed) for seed in range(8)).save_parts(tmp_path / "parts", 1 << 16)
+    folder = GraphFolder(tmp_path / "parts")
+    alone, beside = (
+        large_sets.Needs.of(folder, SearchOptions(base="trees", base_features=features))
+        for features in ("edges", "own")
+    )
+    assert 5 * alone.packed < beside.packed

@@ -38,6 +38,8 @@ class Needs:
     raw: float
     columns: tuple[int, int]
     """Of nodes and of edges, after the feature steps."""
+    packed_columns: int
+    """Of nodes in the learning problem: those and a base's, or a base's alone."""
     base_width: int
     """Columns that a base sees of a node, 0 without a base."""
     labels: int
@@ -60,19 +62,26 @@ class Needs:
         known = {what: max(1, sum(getattr(g, f"n_{what}") for g in first)) for what in ("nodes", "edges")}
         seconds = (time.monotonic() - start) * total["nodes"] / known["nodes"]
         own, beside = first[0].node_dim, first[0].edge_dim
-        labels = len(
-            {value for g in first if g.labels is not None for value in g.labels[g.labelled].tolist()}
+        labels = max(
+            1, len({value for g in first if g.labels is not None for value in g.labels[g.labelled].tolist()})
         )
         stumps = 10 * own if options.node_lift != "none" else 0
+        columns = (len(pipeline.node_names) + stumps, len(pipeline.edge_names))
+        packed = columns[0]
+        if options.base is not None and options.base_features == "own":
+            packed += labels
+        elif options.base is not None:  # alone beside a column of ones; "auto" is tried after none
+            packed = 1 + labels if options.base == "trees" else max(packed, 1 + labels)
         width = own + 2 * (4 * beside + 1)
         if options.base_features in ("auto", "context"):
             width += labels * (1 + 2 * (1 + 2 * min(15, beside)))
         return cls(
             **total,
             raw=folder.array_bytes,
-            columns=(len(pipeline.node_names) + stumps, len(pipeline.edge_names)),
+            columns=columns,
+            packed_columns=packed,
             base_width=0 if options.base is None else width,
-            labels=max(1, labels),
+            labels=labels,
             part=folder.array_bytes * known["nodes"] / max(1, total["nodes"]),
             seconds=seconds,
         )
@@ -91,10 +100,15 @@ class Needs:
         return _FLOAT * (self.nodes * self.columns[0] + self.edges * self.columns[1])
 
     @property
+    def joined(self) -> float:
+        """The same with a base's columns, as the learning problem has them."""
+        return _FLOAT * (self.nodes * self.packed_columns + self.edges * self.columns[1])
+
+    @property
     def packed(self) -> float:
-        """The same for the core, with edge features once more in single precision, and a quarter for what comes and
-        goes."""
-        return 1.25 * self.ready + self.edges * (8 + 4 * self.columns[1]) + 40 * self.nodes
+        """What the core holds of them, with edge features once more in single precision, and a quarter for what comes
+        and goes."""
+        return 1.25 * self.joined + self.edges * (8 + 4 * self.columns[1]) + 40 * self.nodes
 
     @property
     def state(self) -> float:
@@ -117,14 +131,14 @@ class Needs:
     @property
     def whole(self) -> float:
         """All in memory."""
-        kinds = 2 if self.base_width else 1
-        return self.raw + self.blocks + kinds * self.ready + max(self.base, self.packed + self.state)
+        joined = self.joined if self.base_width else 0.0
+        return self.raw + self.blocks + self.ready + joined + max(self.base, self.packed + self.state)
 
     @property
     def apart(self) -> float:
         """Graphs a part at a time, the state of all shards but one on disk."""
         work = self.labels * (
-            self.nodes * (0.7 * self.columns[0] + 20) + self.edges * (0.45 * self.columns[1] + 18)
+            self.nodes * (0.7 * self.packed_columns + 20) + self.edges * (0.45 * self.columns[1] + 18)
         )
         shards = min(64.0, max(1.0, work / 1e7)) if work >= 2e8 else 1.0  # gapcut.problem.shards
         return (
