@@ -9,8 +9,10 @@ from rich.console import Console
 
 from gapcut import StructuredSVM
 from gapcut.cli.prediction import _show_evaluation
-from gapcut.cli.show import scores_table
+from gapcut.cli.show import scores_table, show_choice
+from gapcut.machine import Choice
 from gapcut.metrics import Scores, score_labels
+from gapcut.model.chosen import Trial
 from sample_graphs import sample_graphs
 
 MANY = 40_000
@@ -25,6 +27,16 @@ def test_a_table_of_scores_says_100_only_of_what_is_all_right():
     rows = scores_table(nearly()).rows
     assert [cell for row in rows for cell in row[1:4]].count("100.00 %") == 2
     assert rows[0][2] == "99.995 %"
+
+
+def test_a_mean_over_folds_is_that_of_all():
+    """What was dropped after the first fold may be above what was chosen there, and has no mean."""
+    trials = (Trial(1.0, False, "cut", (0.9, 0.8)), Trial(10.0, False, "cut", (0.875,)))
+    said = io.StringIO()
+    show_choice(Console(file=said, width=120), Choice(1.0, False, "cut", trials, "C = 1"))
+    rows = [line.split() for line in said.getvalue().splitlines() if " cut " in line]
+    assert rows[0] == ["1", "no", "cut", *["85.00", "%", "90.00", "%", "80.00", "%"]]
+    assert rows[1] == ["10", "no", "cut", "-", "87.50", "%", "-"]
 
 
 def test_an_evaluation_says_100_only_where_all_is_right():

@@ -126,7 +126,7 @@ def show_choice(console: Console, choice: Choice | None) -> None:
             f"{t.C:g}",
             "context" if t.context else "yes" if t.base else "no",
             t.oracle,
-            percent(float(np.mean(t.scores))),
+            percent(float(np.mean(t.scores))) if len(t.scores) == count else "-",
             *map(percent, t.scores),
         ]
         + ["-"] * (count - len(t.scores))
