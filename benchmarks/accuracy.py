@@ -64,7 +64,7 @@ def trees(features: Any, leaf: int) -> Method:
         codes = np.concatenate([coder.encode(g.labels, g.n_nodes, "a graph") for g in train])
         forest = ExtraTreesClassifier(_TREES, min_samples_leaf=leaf, random_state=seed)
         base = fit_base(forest, features, list(train), codes, len(classes), seed)
-        said = np.exp(base.log_probabilities(list(test)).astype(np.float64))
+        said = np.exp(base.by_round(list(test))[-1].astype(np.float64))
         said /= said.sum(axis=1, keepdims=True)
         parts = np.split(said, np.cumsum([g.n_nodes for g in test])[:-1])
         return [classes[p.argmax(axis=1)] for p in parts], parts

@@ -50,13 +50,16 @@ def test_the_other_folds_decide_where_the_first_hardly_tells(weak):
     assert found.won is None
 
 
-def test_what_is_labelled_alike_is_behind_unless_even_will_do(weak):
+def test_what_is_labelled_alike_is_behind_but_not_clearly(weak):
     folds, settings, held = weak
     again = first_fold(folds, settings, [1e-4])[0]
     assert behind(again, held)
-    assert not behind(again, held, even=True)
-    worse = replace(again, right=again.right - 1.0)
-    assert behind(worse, held, even=True)
+    assert not behind(again, held, clearly=True)
+    worse = replace(again, right=again.right - again.weight / 10)  # the same share everywhere: no error
+    assert behind(worse, held, clearly=True)
+    one = replace(again, right=again.right - np.eye(len(again.weight))[0])  # one graph tells: its own error
+    assert behind(one, held)
+    assert not behind(one, held, clearly=True)
 
 
 def test_one_value_of_C_goes_first_where_it_is_named(weak):
@@ -69,11 +72,20 @@ def test_one_value_of_C_goes_first_where_it_is_named(weak):
 
 
 @pytest.mark.parametrize(
-    ("gain", "won", "clearly"), [(0.9, False, False), (2.9, True, False), (3.1, True, True)]
+    ("gain", "verdicts"),
+    [
+        (1.1, [True, True, True]),
+        (0.9, [False, True, True]),
+        (-0.9, [False, True, True]),
+        (-1.1, [False, False, True]),
+        (-2.9, [False, False, True]),
+        (-3.1, [False, False, False]),
+    ],
 )
-def test_ahead_is_one_standard_error_and_clearly_three(weak, gain, won, clearly):
+def test_ahead_and_behind_are_one_standard_error_and_clearly_three(weak, gain, verdicts):
     found = Challenge((), (), weak[2], gain * 0.01, 0.01)
-    assert (found.won is not None, found.clearly_won is not None) == (won, clearly)
+    taken = [found.won, found.not_behind, found.not_clearly_behind]
+    assert [held is not None for held in taken] == verdicts
 
 
 def test_only_certified_values_may_count(weak):

@@ -95,8 +95,8 @@ def test_growing_a_base_is_timed_on_labelled_nodes():
 
 
 def test_time_to_grow_is_told_from_some_graphs(monkeypatch):
-    monkeypatch.setattr("gapcut.stacking.base._TREES", 15)
-    monkeypatch.setattr("gapcut.stacking.base._LEAST_TREES", 15)
+    monkeypatch.setattr("gapcut.stacking.growing._TREES", 15)
+    monkeypatch.setattr("gapcut.stacking.growing._LEAST_TREES", 15)
     graphs = sample_graphs(60, n_nodes=400)
     codes = np.concatenate([g.labels for g in graphs])
     start = time.process_time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import gapcut.model.training
 from gapcut import Graph, GraphSet, StructuredSVM
+from gapcut.model.challenge import Challenge
 from gapcut.model.choice import decide
+from gapcut.model.choose_context import choose_context
+from gapcut.model.chosen import Choice
 from gapcut.model.kept_choice import to_keep
 from gapcut.model.settings import Settings
+from gapcut.model.training import training_set
 from gapcut.stacking import add_context, fit_base, seconds_with_context
 from sample_graphs import same_model, sample_graphs
 
@@ -24,8 +29,8 @@ FAST = {"gap": 5e-2, "loss_scale": 10.0, "base_features": "auto"}
 def _small(monkeypatch):
     """Small sets and forests will do."""
     monkeypatch.setattr(gapcut.model.training, "FEWEST_NODES", 100)
-    monkeypatch.setattr("gapcut.stacking.base._TREES", 40)
-    monkeypatch.setattr("gapcut.stacking.base._LEAST_TREES", 40)
+    monkeypatch.setattr("gapcut.stacking.growing._TREES", 40)
+    monkeypatch.setattr("gapcut.stacking.growing._LEAST_TREES", 40)
 
 
 def parities(seed: int, count: int = 12) -> GraphSet:
@@ -82,23 +87,22 @@ def test_without_folds_the_base_sees_edges():
     assert same_model(auto, edges)
 
 
-def test_it_stays_out_where_neighbours_say_nothing():
-    rng = np.random.default_rng(0)
-    graphs = []
-    for _ in range(12):
-        x = rng.normal(size=40)
-        chain = np.stack([np.arange(39), np.arange(1, 40)], axis=1)
-        graphs.append(
-            Graph(x[:, None], chain, labels=((np.abs(x) > 0.7) ^ (rng.random(40) < 0.1)).astype(int))
-        )
-    svm = StructuredSVM(base="auto", **FAST).fit(graphs)
-    assert svm.choice_.base
-    assert not svm.choice_.context
-    assert "no context" in svm.choice_.reason
-    assert svm.model_.base.features == "edges"
-    searched = StructuredSVM(base="trees", C="cv", **FAST).fit(graphs)
-    assert not searched.choice_.context
-    assert [(t.C, len(t.scores)) for t in searched.choice_.trials if t.context] == [(searched.C_, 1)]
+@pytest.mark.parametrize(("gain", "taken"), [(1.5, True), (-0.5, True), (-1.5, False)])
+def test_it_stays_out_where_folds_are_worse_with_it(monkeypatch, gain, taken):
+    """By standard errors."""
+    held, best = (SimpleNamespace(C=C, accuracy=0.5, by_fold=(0.5,), folds=None) for C in (1.0, 10.0))
+    found = Challenge((), (best,), best, gain * 0.01, 0.01)
+    monkeypatch.setattr("gapcut.model.choose_context.challenge", lambda *_, **__: found)
+    settings = Settings.checked(StructuredSVM(base="trees", **FAST).get_params())
+    graphs = parities(0, 2)
+    data = training_set(graphs, settings)
+    more, choice, kept = choose_context(
+        graphs, data, Choice(1.0, True, "cut", (), "why"), held, settings, None, [1.0, 10.0]
+    )
+    assert (choice.C, choice.context) == ((10.0, True) if taken else (1.0, False))
+    assert more.base.features == ("context" if taken else "edges")
+    assert kept is (best if taken else held)
+    assert ("no context" in choice.reason) is not taken
 
 
 def test_it_is_not_tried_where_no_node_has_a_neighbour():

@@ -67,8 +67,8 @@ def test_values_of_C_without_a_certified_gap_do_not_count():
 
 def test_one_C_tries_it_where_the_base_is_decided_and_a_named_oracle_stays(monkeypatch):
     monkeypatch.setattr("gapcut.model.training.FEWEST_NODES", 100)
-    monkeypatch.setattr("gapcut.stacking.base._LEAST_TREES", 2)
-    monkeypatch.setattr("gapcut.stacking.base._TREES", 2)
+    monkeypatch.setattr("gapcut.stacking.growing._LEAST_TREES", 2)
+    monkeypatch.setattr("gapcut.stacking.growing._TREES", 2)
     graphs = sample_graphs(10)
     svm = StructuredSVM(C=2.0, oracle="auto", base="auto", gap=0.05).fit(graphs)
     assert {t.C for t in svm.choice_.trials} == {2.0}
@@ -79,9 +79,9 @@ def test_one_C_tries_it_where_the_base_is_decided_and_a_named_oracle_stays(monke
 
 @pytest.mark.parametrize(
     ("gain", "base", "taken"),
-    [(1.5, False, True), (0.5, False, False), (0.5, True, True), (-0.5, True, True), (-1.5, True, False)],
+    [(1.5, False, True), (0.5, False, False), (0.5, True, True), (-2.5, True, True), (-3.5, True, False)],
 )
-def test_with_a_base_it_need_only_not_be_behind(monkeypatch, gain, base, taken):
+def test_with_a_base_it_is_taken_unless_it_is_clearly_behind(monkeypatch, gain, base, taken):
     """In standard errors."""
     held, best = (SimpleNamespace(C=C, accuracy=0.5, by_fold=(0.5,), folds=None) for C in (1.0, 10.0))
     found = Challenge((), (best,), best, gain * 0.01, 0.01)

@@ -200,8 +200,36 @@ def test_columns_of_what_may_not_have_seen_all_stand_beside_the_features(kind, f
     assert base.columns_after(("a", "b"), "xyz") == ("a", "b", "log p(x)", "log p(y)", "log p(z)")
 
 
-@pytest.mark.parametrize("alone", [1, "yes", None])
-def test_a_file_says_of_columns_alone_yes_or_no(alone):
+def test_rounds_of_context_say_together_what_a_node_is():
+    graphs, others = sample_graphs(6, n_nodes=9), sample_graphs(3, n_nodes=9)
+    codes = np.concatenate([g.labels for g in graphs])
+    base = fit_base("trees", "context", graphs, codes, 3)
+    rounds = base.by_round(others)
+    assert len(rounds) == 3
+    np.testing.assert_allclose(base.log_probabilities(others), np.mean(rounds, axis=0), rtol=1e-6)
+    first = fit_base("trees", "edges", graphs, codes, 3)
+    assert np.array_equal(first.log_probabilities(others), rounds[0])
+    last = np.log(np.maximum(base.said, 1e-3))
+    middle = 3.0 * base.held_out - first.held_out - last  # what the second round has said
+    assert (np.exp(middle) >= 1e-3 - 1e-6).all()
+    assert (np.exp(middle) <= 1.0 + 1e-6).all()
+    np.testing.assert_allclose(np.exp(middle).sum(axis=1), 1.0, atol=3e-3)  # 1, but for what is clipped
+
+
+def test_a_file_of_before_has_the_columns_of_its_last_round():
+    graphs = sample_graphs(6, n_nodes=9)
+    codes = np.concatenate([g.labels for g in graphs])
+    arrays, document = fit_base("trees", "context", graphs, codes, 3).to_state()
+    raw = Columns(("a",) * graphs[0].node_dim, ("b",) * graphs[0].edge_dim, (), ())
+    now = Base.from_state(arrays, document, raw)
+    before = Base.from_state(arrays, {k: v for k, v in document.items() if k != "mean"}, raw)
+    assert np.array_equal(before.log_probabilities(graphs), now.by_round(graphs)[-1])
+    assert not np.array_equal(before.log_probabilities(graphs), now.log_probabilities(graphs))
+
+
+@pytest.mark.parametrize("flag", ["alone", "mean"])
+@pytest.mark.parametrize("said", [1, "yes", None])
+def test_a_file_says_of_columns_yes_or_no(flag, said):
     graphs = sample_graphs(6, n_nodes=9)
     codes = np.concatenate([g.labels for g in graphs])
     base = fit_base("trees", "edges", graphs, codes, 3)
@@ -209,4 +237,4 @@ def test_a_file_says_of_columns_alone_yes_or_no(alone):
     arrays, document = base.to_state()
     assert Base.from_state(arrays, document, raw).alone
     with pytest.raises(ValueError, match="unknown"):
-        Base.from_state(arrays, document | {"alone": alone}, raw)
+        Base.from_state(arrays, document | {flag: said}, raw)

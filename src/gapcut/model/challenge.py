@@ -46,9 +46,9 @@ class Challenge:
         return self.best if self.gain >= -self.error else None
 
     @property
-    def clearly_won(self) -> HeldOut | None:
-        """The same, ahead by more than three."""
-        return self.best if self.gain > CLEARLY * self.error else None
+    def not_clearly_behind(self) -> HeldOut | None:
+        """The same, behind by three at most."""
+        return self.best if self.gain >= -CLEARLY * self.error else None
 
     def trials(self, settings: Settings, base: bool, context: bool) -> list[Trial]:
         """For the record of the choice."""
@@ -60,13 +60,13 @@ def worth_trying(held: HeldOut) -> bool:
     return held.accuracy <= NEARLY_ALL
 
 
-def behind(fold: Fold, held: HeldOut, even: bool = False) -> bool:
+def behind(fold: Fold, held: HeldOut, clearly: bool = False) -> bool:
     """Whether the first fold is labelled alike, or worse by a standard error of the difference: others cannot be
-    expected to make up for it. With ``even`` what is labelled alike is not behind."""
+    expected to make up for it. ``clearly``: worse by more than three."""
     at = held.folds.fold == 0
     gain, error = paired(fold.right - held.right[at], fold.weight)
-    limit = -error if math.isfinite(error) else 0.0
-    return gain < limit if even else gain <= limit
+    error = error if math.isfinite(error) else 0.0
+    return gain < -CLEARLY * error if clearly else gain <= -error
 
 
 def challenge(
@@ -76,16 +76,16 @@ def challenge(
     values: Sequence[float],
     at: float | None = None,
     certified: bool = False,
-    even: bool = False,
+    favoured: bool = False,
 ) -> Challenge:
     """``settings`` on ``folds`` against ``held``, whose graphs and folds are the same.
 
     The first fold along the ``values`` of C, the others only if it is not :func:`behind` there. ``at``: so must the
-    first fold be at this C alone before it is learned along all values.
-    ``even``: it need not be ahead. ``certified``: only values of C count at which every fold reached its gap.
+    first fold be at this C alone before it is learned along all values. ``favoured``: it may be behind there, but not
+    clearly. ``certified``: only values of C count at which every fold reached its gap.
     """
     first = first_fold(folds, settings, values if at is None else [at], certified)
-    if not first or behind(best_of(first), held, even):
+    if not first or behind(best_of(first), held, clearly=favoured):
         return Challenge(first)
     if at is not None and len(values) > 1:
         first = first_fold(folds, settings, values, certified)

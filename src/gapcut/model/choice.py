@@ -12,7 +12,7 @@ from gapcut.data import Graph
 from gapcut.engines import Deadline
 from gapcut.model.choose_context import choose_context
 from gapcut.model.choose_oracle import choose_oracle
-from gapcut.model.chosen import Choice
+from gapcut.model.chosen import Choice, shown_share
 from gapcut.model.held_out import (
     CLEARLY,
     FOLDS,
@@ -36,7 +36,10 @@ from gapcut.model.training import Decided, TrainingSet, training_sets
 from gapcut.problem import LearningProblem
 
 POWERS = (0.1, 1.0, 10.0, 100.0, 1000.0)
-"""Values that ``C="cv"`` tries."""
+"""Values that ``C="cv"`` tries, but for columns of a base that stand alone."""
+_FOR_ALONE = 10.0
+"""So many times larger are the values for these: columns between 0 and 1 want larger weights than logarithms of
+probabilities and standardised features do."""
 _LITTLE_LEARNED, _FAR, _ENOUGH, _ADVICE_SECONDS = 0.2, 0.05, 1000, 10.0
 UNCHOSEN = 1.0
 """C where nothing can be held out."""
@@ -45,35 +48,42 @@ UNCHOSEN = 1.0
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
     """Everything that "cv" and "auto" stand for on these graphs. ``values``: of C, for which one base is wanted."""
     clock = Deadline(settings.time_limit)
+    tried = None if values is None else tuple(sorted(values))
+    if tried is None and settings.C != "cv":
+        tried = (settings.trade_off,)
     asked, steps = choose_steps(graphs, settings)
     candidates, few = training_sets(graphs, asked)
     settings = asked.settled(candidates[0].graphs)
     automatic = settings.base == "auto"
-    tried = (
-        tuple(sorted(values))
-        if values is not None
-        else POWERS
-        if settings.C == "cv"
-        else (settings.trade_off,)
-    )
-    if not automatic and (values is not None or settings.C != "cv"):
+    if not automatic and tried is not None:
         settings = replace(settings, C=tried[0])
         choice = _untried(candidates[0], settings, tried[0], steps) if steps else None
         return Decided(candidates[0], settings, choice, _temperature(candidates[0], settings, None))
     one_label = _one_label(asked, settings, candidates[0])
     context = settings.base_features == AUTO and settings.base is not None
     kinds = len(candidates) + (one_label is not None) + context
-    limit = _path_limit(clock, kinds * len(tried) * FOLDS)
+    limit = _path_limit(clock, kinds * len(tried or POWERS) * FOLDS)
     data, choice, held = choose(candidates, replace(settings, time_limit=limit), tried, _joined(steps, few))
     if context and choice.base and held is not None:
-        data, choice, held = choose_context(graphs, data, choice, held, settings, limit, tried)
+        data, choice, held = choose_context(
+            graphs, data, choice, held, settings, limit, values_of(data, tried)
+        )
         settings = replace(settings, base_features="context" if choice.context else "edges")
     if one_label is not None and held is not None:
-        choice, held = choose_oracle(held, choice, replace(one_label, time_limit=limit), tried)
+        one_label = replace(one_label, time_limit=limit)
+        choice, held = choose_oracle(held, choice, one_label, values_of(data, tried))
         if choice.oracle == one_label.oracle:
             settings = replace(one_label, base_features=settings.base_features)
     settings = replace(settings, C=choice.C)
     return Decided(data, settings, choice, _temperature(data, settings, held))
+
+
+def values_of(data: TrainingSet, tried: Sequence[float] | None) -> Sequence[float]:
+    """Those of C to try on a set, ascending: the ones asked for, or by default powers of ten."""
+    if tried is not None:
+        return tried
+    alone = data.base is not None and data.base.alone
+    return tuple(_FOR_ALONE * C for C in POWERS) if alone else POWERS
 
 
 def _path_limit(clock: Deadline, fits: int) -> float | None:
@@ -115,30 +125,35 @@ def _temperature(data: TrainingSet, settings: Settings, held: HeldOut | None) ->
 
 
 def choose(
-    candidates: Sequence[TrainingSet], settings: Settings, values: Sequence[float], why: str = ""
+    candidates: Sequence[TrainingSet], settings: Settings, tried: Sequence[float] | None, why: str = ""
 ) -> tuple[TrainingSet, Choice, HeldOut | None]:
     """The training set, the C and the held-out labelings of the most accurate folds.
 
     ``settings``: with the time limit of one fit to a fold. ``candidates``: the training set without a base, with one,
-    or both in this order; ``values`` of C, ascending. For each candidate the most accurate C, the smallest of equals;
+    or both in this order; ``tried``: values of C, ascending, or None (:func:`values_of`). For each candidate the most
+    accurate C, the smallest of equals;
     the base joins if that makes more than one standard error of difference (over the same graphs). A candidate clearly
     behind on the first fold is dropped there, and the base is not tried where nearly all is right without it. ``why``:
     said first.
     """
-    if len(candidates) == len(values) == 1:
-        return candidates[0], _untried(candidates[0], settings, values[0], why), None
+    given = tried[0] if tried is not None and len(tried) == 1 else None
+    if given is not None and len(candidates) == 1:
+        return candidates[0], _untried(candidates[0], settings, given, why), None
     folds = [part for data in candidates if (part := Folds.of(data, 0)) is not None]
     if not folds:
-        C = values[0] if len(values) == 1 else UNCHOSEN
+        C = UNCHOSEN if given is None else given
         reason = f"C = {C:g} and no base tried: one connected graph (or no weight) leaves nothing to hold out"
         return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
-    firsts = [first_fold(folds[0], settings, values)]
+    firsts = [first_fold(folds[0], settings, values_of(folds[0].data, tried))]
     enough = best_of(firsts[0]).accuracy
     if len(folds) == 2 and enough > NEARLY_ALL:
-        folds, why = folds[:1], _joined(why, f"no base tried: {enough:.2%} of the first fold right without")
-    firsts += [first_fold(part, settings, values) for part in folds[1:]]
+        folds, why = (
+            folds[:1],
+            _joined(why, f"no base tried: {shown_share(enough)} of the first fold right without"),
+        )
+    firsts += [first_fold(part, settings, values_of(part.data, tried)) for part in folds[1:]]
     if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
-        C = values[0] if len(values) == 1 else UNCHOSEN
+        C = UNCHOSEN if given is None else given
         reason = f"C = {C:g} and no base: the time limit is too short for folds"
         return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
     behind = _clearly_behind(firsts)
@@ -152,9 +167,11 @@ def choose(
     elif len(picked) == 2:
         gain, error = picked[1].gain_over(picked[0])
         chosen = picked[1] if gain > error else picked[0]
-        error_of = f"(standard error of the difference {error:.2%})"
+        error_of = f"(standard error of the difference {shown_share(error)})"
         base = _about_base(gain > error, picked[1].accuracy, picked[0].accuracy, error_of)
-    best = f"C = {chosen.C:g}: {chosen.accuracy:.2%} of held-out nodes right" if len(values) > 1 else ""
+    best = (
+        f"C = {chosen.C:g}: {shown_share(chosen.accuracy)} of held-out nodes right" if given is None else ""
+    )
     trials = [
         trial
         for part, first, path in zip(folds, firsts, paths, strict=True)
@@ -178,7 +195,7 @@ def _clearly_behind(firsts: Sequence[Sequence[Fold]]) -> int | None:
 
 def _about_base(joins: bool, with_it: float, without: float, more: str) -> str:
     verdict = "the base joins" if joins else "no base"
-    return f"{verdict}: {with_it:.2%} of held-out nodes right with it, {without:.2%} without {more}"
+    return f"{verdict}: {shown_share(with_it)} of held-out nodes right with it, {shown_share(without)} without {more}"
 
 
 def _joined(*reasons: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gapcut.data import Graph
 from gapcut.model.challenge import Challenge, challenge, worth_trying
-from gapcut.model.chosen import Choice
+from gapcut.model.chosen import Choice, shown_share
 from gapcut.model.held_out import Folds, HeldOut, best_of
 from gapcut.model.settings import Settings
 from gapcut.model.training import TrainingSet, with_context
@@ -22,12 +22,12 @@ def choose_context(
     limit: float | None,
     values: Sequence[float],
 ) -> tuple[TrainingSet, Choice, HeldOut]:
-    """The set whose base sees context, where the folds are labelled clearly better with it, else all as it is.
+    """The set whose base sees context, where the folds are not labelled worse with it, else all as it is.
 
     ``choice``, ``held``: of ``data``, whose base sees edges; ``limit``: seconds of one fit to a fold. The first fold
-    must not be clearly behind at the C of ``choice``; then C is sought among all ``values`` anew. The folds must be
-    clearly better with it: what helps them a little has not helped graphs unlike them. Nothing is tried where no node
-    has a neighbour.
+    must not be behind at the C of ``choice``; then C is sought among all ``values`` anew. All folds may be behind by a
+    standard error: what rounds say together errs less on graphs unlike those of training, which folds of like graphs
+    do not show. Nothing is tried where no node has a neighbour.
     """
     if not worth_trying(held) or not any(graph.n_edges for graph in graphs):
         return data, choice, held
@@ -38,18 +38,18 @@ def choose_context(
     settings = replace(settings, time_limit=limit)
     found = challenge(held, folds, settings, values, at=choice.C)
     choice = choice.noted(_in_words(found, held), found.trials(settings, base=True, context=True))
-    taken = found.clearly_won
+    taken = found.not_behind
     return (data, choice, held) if taken is None else (more, replace(choice, C=taken.C, context=True), taken)
 
 
 def _in_words(found: Challenge, held: HeldOut) -> str:
     if found.best is None:
         return (
-            f"no context: {best_of(found.first).accuracy:.2%} of the first fold right with it, "
-            f"{held.by_fold[0]:.2%} without"
+            f"no context: {shown_share(best_of(found.first).accuracy)} of the first fold right with it, "
+            f"{shown_share(held.by_fold[0])} without"
         )
-    verdict = "no context" if found.clearly_won is None else "the base sees context"
+    verdict = "no context" if found.not_behind is None else "the base sees context"
     return (
-        f"{verdict}: {found.best.accuracy:.2%} of held-out nodes right with it at C = {found.best.C:g}, "
-        f"{held.accuracy:.2%} without (standard error of the difference {found.error:.2%})"
+        f"{verdict}: {shown_share(found.best.accuracy)} of held-out nodes right with it at C = {found.best.C:g}, "
+        f"{shown_share(held.accuracy)} without (standard error of the difference {shown_share(found.error)})"
     )

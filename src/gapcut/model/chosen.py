@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gapcut.digits import percent
 from gapcut.oracles.kinds import KINDS
 from gapcut.parameters import OracleName
+
+
+def shown_share(share: float) -> str:
+    """A share in a reason."""
+    return percent(share, unit="%")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -53,6 +55,25 @@ def node_folds(
     before = np.empty(len(owner), dtype=np.int64)
     before[order] = np.cumsum(labelled[order]) - labelled[order]
     return np.minimum(before, max(0, count - 1)) * min(folds, count) // max(1, count)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedNodes:
+    """Of all graphs: (V,) the fold that a node is in, its weight, if any has one, and whether it is learned from."""
+
+    fold: IntArray
+    weights: FloatArray | None
+    known: BoolArray
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph], codes: IntArray, rows: Float32Array, seed: int) -> Self:
+        known = [(g.n_nodes, g.node_weights) for g in graphs]
+        weights = None
+        if any(own is not None for _, own in known):
+            weights = np.concatenate([np.ones(size) if own is None else own for size, own in known])
+        counts = codes >= 0 if weights is None else (codes >= 0) & (weights > 0.0)
+        sizes = [size for size, _ in known]
+        return cls(node_folds(graphs, counts, seed, sizes=sizes, rows=rows), weights, counts)
 
 
 def _dealt(n: int, folds: int, rng: np.random.Generator) -> IntArray:

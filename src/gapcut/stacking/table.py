@@ -116,6 +116,14 @@ class Context:
         source, part = np.array(kept, dtype=np.int64).reshape(-1, 2).T
         return cls(source, part, scale[source])
 
+    def width(self, n_classes: int) -> int:
+        """Columns that :meth:`beside` adds."""
+        return n_classes * (1 + 2 * (1 + len(self.source)))
+
+    def beside(self, rows: Float32Array, graphs: Sequence[Graph], distributions: AnyArray) -> Float32Array:
+        """The ``rows`` (V, D) of all nodes, what they were taken for (V, K), and what their neighbours were."""
+        return np.hstack([rows, distributions, self.rows(graphs, distributions)])
+
     def rows(self, graphs: Sequence[Graph], distributions: AnyArray) -> Float32Array:
         """(V, D) for the class distributions (V, K) of all nodes."""
         return stacked_rows(self._each(graphs, distributions), len(distributions))
