@@ -49,10 +49,11 @@ class Parameters:
     documentation has the entries below. On the command line their first lines are the help (``cli/options.py``).
 
     C: Trade-off between training loss and ``1/2 |w|^2``.
-        ``"cv"``: powers of ten from 0.1 to 1,000 are tried on at most three folds of whole graphs (of connected parts
-        where there is one graph; 1 where that is connected), each trained once along C to a gap of 5 % or twelve
-        certificates: the first until it gets worse, the others at its best C and the two beside it. The C is taken
-        whose accuracy on the nodes held out is the best, the smallest of equals; ``choice_`` has the folds' scores.
+        ``"cv"``: powers of ten from 0.1 to 1,000, from 1 to 10,000 with a base of trees, are tried on at most three
+        folds of whole graphs (of connected parts where there is one graph; 1 where that is connected), each trained
+        once along C to a gap of 5 % or twelve certificates: the first until it gets worse, the others at its best C
+        and the two beside it. The C is taken whose accuracy on the nodes held out is the best, the smallest of equals;
+        ``choice_`` has the folds' scores.
     loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
     gap: Stop once (upper - lower) / upper is proven to be at most this.
     eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
@@ -69,10 +70,11 @@ class Parameters:
         ``qpbo`` (half labels, a pair of them counts 1/4), ``qpbo-rounded`` (1/2 where the score is positive,
         else 0; ``qpbo-rounded-energy``: the other way round). ``brute``: enumeration, for tests on tiny graphs.
         ``auto``: ``tree`` where no training graph has a cycle, else ``cut``; with ``C="cv"`` or ``base="auto"`` in
-        its place ``lp``, if the folds are certified and more accurate with it by more than one standard error. Which
-        to take: ``tree`` without cycles, always (exact, and the more classes, the better it is than ``cut``). With
-        cycles, ``cut`` first: it is always certified, in the least time. Then try ``lp`` or ``trws``, which take a few
-        times as long; where the proven gap of ``trws`` stays open it proves little.
+        its place ``lp``, if the folds are certified and more accurate with it by more than one standard error (with
+        a base: unless they are less accurate by more than three). Which to take: ``tree`` without cycles, always
+        (exact, and the more classes, the better it is than ``cut``). With cycles, ``cut`` first: it is always
+        certified, in the least time. Then try ``lp`` or ``trws``, which take a few times as long; where the proven gap
+        of ``trws`` stays open it proves little.
     incidence: Add to every node the sums of its outgoing and of its incoming edge features.
         ``False``: the paper as written.
     classes: All labels, in the order of the weight rows; default: the sorted labels of the training data.
@@ -134,9 +136,9 @@ class Parameters:
         regression (also after a ``StandardScaler``) as arrays, and refuses others.
     base_features: What the base sees of a node.
         ``own``: its features. ``edges``: also sums, means, maxima and minima over its outgoing and its incoming edges.
-        ``context``: in two more rounds also what the round before takes its neighbours for. ``auto``: edges, and
-        context in its place where the base is decided by folds, or C is, and these are more accurate with it by more
-        than three standard errors.
+        ``context``: in two more rounds also what the round before takes its neighbours for; columns are the means of
+        what the rounds say. ``auto``: edges, and context in its place where the base is decided by folds, or C is,
+        unless these are less accurate with it by more than one standard error.
     probability: Fit the temperature of ``predict_proba`` on held-out folds.
         Folds as those of ``C="cv"``, which has them anyway: there, and where ``base="auto"`` was decided by folds, the
         temperature comes without asking. Otherwise it costs one fit more a fold, to a gap of 5 %.
