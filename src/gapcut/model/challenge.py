@@ -82,13 +82,14 @@ def challenge(
 
     The first fold along the ``values`` of C, the others only if it is not :func:`behind` there. ``at``: so must the
     first fold be at this C alone before it is learned along all values. ``favoured``: it may be behind there, but not
-    clearly. ``certified``: only values of C count at which every fold reached its gap.
+    clearly, and the others are learned at every C that is not clearly behind the best. ``certified``: only values of C
+    count at which every fold reached its gap.
     """
     first = first_fold(folds, settings, values if at is None else [at], certified)
     if not first or behind(best_of(first), held, clearly=favoured):
         return Challenge(first)
     if at is not None and len(values) > 1:
         first = first_fold(folds, settings, values, certified)
-    path = other_folds(folds, settings, first)
+    path = other_folds(folds, settings, first, wide=favoured)
     best = most_accurate(found for found in path if found.certified or not certified)
     return Challenge(first, path) if best is None else Challenge(first, path, best, *best.gain_over(held))

@@ -151,10 +151,10 @@ def first_fold(
     return list(takewhile(lambda f: not certified or f.model.certificate.status == "certified", path))
 
 
-def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list[HeldOut]:
-    """The other folds at the C that was best on the first and at its neighbours: one entry per C, ascending."""
-    best = max(range(len(first)), key=lambda i: first[i].accuracy)
-    first = first[max(0, best - 1) : best + 2]
+def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold], wide: bool = False) -> list[HeldOut]:
+    """The other folds at the C that was best on the first and at its neighbours; ``wide``: at every C that is not
+    clearly behind there. One entry per C, ascending."""
+    first = _hopeful(first) if wide else _near_best(first)
     values = [fold.C for fold in first]
     tried = [list(first)]
     tried += [list(_along(folds, f, _loose(settings), values)) for f in range(1, len(folds))]
@@ -166,6 +166,17 @@ def other_folds(folds: Folds, settings: Settings, first: Sequence[Fold]) -> list
         right = np.array([_right(folds.data, i, y) for i, y in enumerate(labels)])
         out.append(HeldOut(C, folds, tuple(fold.model for fold in at_C), labels, right, weight))
     return out
+
+
+def _near_best(first: Sequence[Fold]) -> Sequence[Fold]:
+    best = max(range(len(first)), key=lambda i: first[i].accuracy)
+    return first[max(0, best - 1) : best + 2]
+
+
+def _hopeful(first: Sequence[Fold]) -> Sequence[Fold]:
+    best = best_of(first)
+    gains = [(fold, *paired(fold.right - best.right, fold.weight)) for fold in first]
+    return [fold for fold, gain, error in gains if fold is best or gain >= -CLEARLY * error]
 
 
 def trials_of(
