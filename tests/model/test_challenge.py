@@ -7,7 +7,7 @@ import pytest
 
 from gapcut import GraphSet, StructuredSVM
 from gapcut.model.challenge import Challenge, behind, challenge, worth_trying
-from gapcut.model.held_out import Folds, first_fold, held_out_path, most_accurate
+from gapcut.model.held_out import Folds, first_fold, held_out_path, most_accurate, other_folds
 from gapcut.model.settings import Settings
 from gapcut.model.training import training_set
 from sample_graphs import sample_graphs
@@ -86,6 +86,24 @@ def test_ahead_and_behind_are_one_standard_error_and_clearly_three(weak, gain, v
     found = Challenge((), (), weak[2], gain * 0.01, 0.01)
     taken = [found.won, found.not_behind, found.not_clearly_behind]
     assert [held is not None for held in taken] == verdicts
+
+
+def test_what_is_favoured_is_learned_at_every_C_that_is_not_clearly_behind(weak):
+    folds, settings, held = weak
+    first = first_fold(folds, settings, [1e-4, 1.0, 3.0, 10.0])
+    best = max(first, key=lambda fold: fold.accuracy)
+    assert best.C > 1e-4
+    behind, level = best.right * 0.5, best.right - np.eye(len(best.right))[0]
+    made = [
+        replace(fold, right=right) for fold, right in zip(first, [level, behind, behind, level], strict=False)
+    ]
+    made[-1] = replace(made[-1], right=best.right)
+    assert [h.C for h in other_folds(folds, settings, made)] == [made[-2].C, made[-1].C]
+    assert [h.C for h in other_folds(folds, settings, made, wide=True)] == [1e-4, made[-1].C]
+    near, all_of = (
+        challenge(held, folds, settings, [1e-4, 1.0, 3.0, 10.0], favoured=f) for f in (False, True)
+    )
+    assert len(near.path) < len(all_of.path) == len(all_of.first)
 
 
 def test_only_certified_values_may_count(weak):

@@ -21,7 +21,7 @@ _TIMED = 3000
 _TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
 _AT_ONCE = 1 << 15
-_LATER, _LEAST_LATER = 0.33, 25
+_LATER, _LEAST_LATER = 0.5, 25
 """Part of the trees that rounds after the first have, and how many at least: they start from what is nearly right."""
 
 
