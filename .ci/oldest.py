@@ -7,15 +7,25 @@ import sys
 import tomllib
 from pathlib import Path
 
-EXTRAS = ("cli", "plot", "hdf5")
+# Hundreds of megabytes, or tools of developers and of the documentation: their steps take the newest.
+LEFT_OUT = ("cluster", "pyg", "docs", "dev")
 
 
 def pins(project: dict[str, object]) -> list[str]:
-    """``name==lower end`` of the requirements and of the extras above."""
+    """``name==lower end`` of the requirements and of all extras but those above."""
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *(line for extra in EXTRAS for line in extras[extra])]
-    found = [re.match(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", line) for line in wanted]
-    return [f"{match[1]}=={match[2]}" for match in found if match]
+    wanted = [*project["dependencies"]]
+    for extra in extras:
+        if extra not in LEFT_OUT:
+            wanted += [line for line in extras[extra] if not line.startswith("gapcut[")]
+    found = {}
+    for line in wanted:
+        match = re.match(r"([\w-]+)(?:\[.*?\])?>=([\d.]+)", line)
+        if match is None:
+            raise ValueError(f"pyproject.toml: {line}: a lower end, NAME>=VERSION, is wanted first")
+        if found.setdefault(match[1], match[2]) != match[2]:
+            raise ValueError(f"pyproject.toml: {match[1]}: lower ends {found[match[1]]} and {match[2]}")
+    return [f"{name}=={version}" for name, version in found.items()]
 
 
 if __name__ == "__main__":
