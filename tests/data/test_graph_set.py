@@ -101,11 +101,11 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     small_set().save(path)
     before = path.read_bytes()
 
-    def broken(stream: Any, **_: Any) -> None:
+    def broken(stream: Any, *_: Any, **__: Any) -> None:
         stream.write(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(np, "savez_compressed", broken)
+    monkeypatch.setattr(np.lib.format, "write_array", broken)
     with pytest.raises(OSError, match="disk full"):
         small_set().save(path)
     assert path.read_bytes() == before

@@ -15,6 +15,7 @@ import numpy as np
 from gapcut.cli.counts import counted
 from gapcut.data import GraphSet
 from gapcut.extras import needed
+from gapcut.files import write_arrays
 from gapcut.inference import Solution
 from gapcut.machine import Machine
 from gapcut.typing import AnyArray
@@ -94,7 +95,7 @@ def writer(out: Path) -> Callable[[IO[bytes], Labelled], None]:
 
 def write_npz(file: IO[bytes], labelled: Labelled) -> None:
     """Labels, energies, bounds and gaps."""
-    np.savez_compressed(file, allow_pickle=False, **labelled.arrays())
+    write_arrays(file, labelled.arrays())
 
 
 def _write_csv(file: IO[bytes], labelled: Labelled) -> None:

@@ -15,7 +15,7 @@ from gapcut.cli.options import Certified, Json
 from gapcut.cli.outputs import LABELING, LABELS, Force, check_outputs, write_result
 from gapcut.cli.progress import working
 from gapcut.cli.show import Cells, emit
-from gapcut.files import write_atomically
+from gapcut.files import write_arrays, write_atomically
 from gapcut.inference import Energy, MethodName, Solution, read_energy
 from gapcut.inference import solve as solve_energy
 from gapcut.typing import IntArray
@@ -110,15 +110,8 @@ def _write_labels(file: IO[bytes], out: Path, found: Solution[IntArray]) -> None
     if not _is_npz(out):
         file.write("".join(f"{label}\n" for label in found.labels).encode())
         return
-    np.savez_compressed(
-        file,
-        allow_pickle=False,
-        labels=found.labels,
-        energy=np.float64(found.energy),
-        bound=np.float64(found.bound),
-        gap=np.float64(found.gap),
-        status=np.array(found.status),
-    )
+    numbers = {name: np.array(getattr(found, name)) for name in ("energy", "bound", "gap", "status")}
+    write_arrays(file, {"labels": found.labels, **numbers})
 
 
 def _document(problem: Energy, found: Solution[IntArray], out: Path | None) -> dict[str, Any]:

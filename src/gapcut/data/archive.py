@@ -34,7 +34,7 @@ from gapcut.data.graph import Graph
 from gapcut.data.labels import typed_values
 from gapcut.data.npz import GraphFileError, one_line, read_arrays, unpack_limit
 from gapcut.data.sparse import sound_csr
-from gapcut.files import write_atomically
+from gapcut.files import write_arrays, write_atomically
 from gapcut.late import sparse as sp
 from gapcut.typing import AnyArray, IntArray
 
@@ -82,7 +82,7 @@ def save(contents: Contents, path: str | PathLike[str]) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent}: no such folder to write {target.name} to")
     arrays = to_arrays(contents)
-    write_atomically(target, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    write_atomically(target, lambda file: write_arrays(file, arrays))
 
 
 # ---------------------------------------------------------------------------------------------------- writing

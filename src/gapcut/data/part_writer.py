@@ -11,8 +11,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from gapcut.data import archive
 from gapcut.data.archive import Contents
 from gapcut.data.graph import Graph
@@ -32,7 +30,7 @@ from gapcut.data.parts import (
     part_path,
     read_index,
 )
-from gapcut.files import digest, json_text, write_bytes, write_text
+from gapcut.files import digest, json_text, write_arrays, write_bytes, write_text
 
 PART_BYTES = 64 << 20
 """Of a part's arrays in memory, about, unless something else is asked for."""
@@ -147,7 +145,7 @@ class PartWriter:
         assert self._index is not None
         contents = joined(self._waiting, self._folder)
         stream = io.BytesIO()
-        np.savez(stream, allow_pickle=False, **archive.to_arrays(contents))
+        write_arrays(stream, archive.to_arrays(contents), compressed=False)
         content = stream.getvalue()
         write_bytes(part_path(self._folder, len(self._index.parts)), content)
         part = Part(*counts(contents.graphs), hashlib.sha256(content).hexdigest())

@@ -1,5 +1,6 @@
-"""Files that appear whole or not at all: any bytes, JSON for programs, and checked containers of arrays."""
+"""Files that appear whole or not at all: any bytes, arrays, JSON for programs, and checked containers of arrays."""
 
+from gapcut.files.arrays import write_arrays
 from gapcut.files.atomic import try_to_write, write_atomically, write_bytes
 from gapcut.files.container import ModelFileError, blame, read_container, write_container
 from gapcut.files.documents import json_text, plain, write_text
@@ -17,6 +18,7 @@ __all__ = [
     "plain",
     "read_container",
     "try_to_write",
+    "write_arrays",
     "write_atomically",
     "write_bytes",
     "write_container",

@@ -20,7 +20,7 @@ import numpy as np
 from gapcut.certificates import Record
 from gapcut.data.npz import one_line, read_arrays
 from gapcut.engines import Deadline
-from gapcut.files import write_atomically
+from gapcut.files import write_arrays, write_atomically
 from gapcut.learners.base import NO_MEMORY, Progress, Session
 
 _FORMAT = 5
@@ -73,9 +73,9 @@ class Checkpoint:
             "ends": [bounds.upper, bounds.upper_rounding, bounds.lower, bounds.lower_rounding],
         }
         text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-        arrays = {**arrays, "best_weights": bounds.weights}
+        arrays = {"meta": text, **arrays, "best_weights": bounds.weights}
         try:
-            write_atomically(self.path, lambda file: np.savez(file, meta=text, **arrays))
+            write_atomically(self.path, lambda file: write_arrays(file, arrays, compressed=False))
         except OSError as error:
             self.skip(error.strerror or str(error))
         except MemoryError:

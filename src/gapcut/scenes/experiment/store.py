@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from gapcut.files import write_atomically
+from gapcut.files import write_arrays, write_atomically
 from gapcut.scenes.bridges import Bridge
 from gapcut.typing import AnyArray
 
@@ -53,7 +53,7 @@ def kept(path: Path | None, kind: type[T], make: Callable[[], T]) -> T:
     made = make()
     if path is not None:
         flat = dict(_packed(made))
-        write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **flat))
+        write_atomically(path, lambda file: write_arrays(file, flat, compressed=False))
     return made
 
 
