@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import venv
 from pathlib import Path
@@ -31,26 +32,19 @@ def run(what: str, *command: str | Path, **options: object) -> float:
 
 
 def build(folder: Path) -> Path:
-    """The repaired wheel of this repository."""
-    run(
-        "build",
-        sys.executable,
-        "-m",
-        "build",
-        "--wheel",
-        "--outdir",
-        folder / "raw",
-        ROOT,
-        stdout=subprocess.DEVNULL,
-    )
-    raw = next((folder / "raw").glob("*.whl"))
-    run("repair", sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, raw)
-    return next(folder.glob("*.whl"))
+    """The repaired wheel of this repository, moved to the folder; others may lie there."""
+    module = (sys.executable, "-m")
+    with tempfile.TemporaryDirectory() as made:
+        raw, repaired = Path(made, "raw"), Path(made, "repaired")
+        run("build", *module, "build", "--wheel", "--outdir", raw, ROOT, stdout=subprocess.DEVNULL)
+        run("repair", *module, "auditwheel", "repair", "--wheel-dir", repaired, *raw.glob("*.whl"))
+        (wheel,) = repaired.glob("*.whl")
+        return Path(shutil.move(wheel, folder / wheel.name))
 
 
 def bare(folder: Path) -> dict[str, str]:
     """An environment with no other program on its path than Python's own."""
-    path = os.pathsep.join([str(folder / "bin")])
+    path = str(folder / "bin")
     kept = {
         name: value
         for name, value in os.environ.items()
