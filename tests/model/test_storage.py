@@ -358,7 +358,11 @@ def test_hostile_models_with_a_true_checksum_are_refused(name, content, tmp_path
     arrays, document = read_container(tmp_path / "m.gapcut")
     document.pop("sha256")
     HOSTILE[name](arrays, document)
-    write_container(tmp_path / "hostile.gapcut", arrays, document)
+    try:
+        write_container(tmp_path / "hostile.gapcut", arrays, document)
+    except safetensors.SafetensorError:
+        assert name == "complex"
+        pytest.skip("this safetensors writes no complex numbers")
     with pytest.raises(ModelFileError) as error:
         StructuredSVM.load(tmp_path / "hostile.gapcut")
     assert "\n" not in str(error.value)
