@@ -31,7 +31,7 @@ class PairTies {
         for (const int n : count_)
             if (n > 1) found.push_back(n);
         std::ranges::sort(found);
-        found.erase(std::ranges::unique(found).begin(), found.end());
+        found.erase(std::unique(found.begin(), found.end()), found.end());  // Clang 14 knows no subranges of GCC 12
         return found;
     }
 

@@ -130,15 +130,15 @@ void nearest(const NearGrid& grid, const Places& places, std::int64_t k, int thr
 // f(row, search, place) for each place, in an order that is fast.
 template <class F>
 void search_all(const NearGrid& grid, const Places& places, std::int64_t k, int threads, const StopTest& stop, F&& f) {
-    constexpr std::int64_t kBlock = 1024;
+    constexpr std::int64_t kPlaces = 1024;
     const bool own = !places;
     const std::vector<std::int32_t> order = own ? std::vector<std::int32_t>{} : grid.in_order(*places);
     const std::int64_t n = own ? grid.n_points() : static_cast<std::int64_t>(order.size());
     std::vector<NearSearch> searches(static_cast<std::size_t>(threads > 1 ? threads : 1), NearSearch(grid, k));
-    parallel_for((n + kBlock - 1) / kBlock, threads,
+    parallel_for((n + kPlaces - 1) / kPlaces, threads,
                  [&](std::int64_t block, int worker) {
-                     const std::int64_t end = n < (block + 1) * kBlock ? n : (block + 1) * kBlock;
-                     for (std::int64_t i = block * kBlock; i < end; ++i) {
+                     const std::int64_t end = n < (block + 1) * kPlaces ? n : (block + 1) * kPlaces;
+                     for (std::int64_t i = block * kPlaces; i < end; ++i) {
                          const std::int64_t row = own ? grid.point_of(i) : order[i];
                          const Vec3 place =
                              own ? grid.at(static_cast<std::int32_t>(i))
