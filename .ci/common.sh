@@ -10,6 +10,11 @@ if ! command -v c++ >/dev/null || ! python3 -c 'import venv, sys; sys.exit(sys.v
     apt-get update -qq && apt-get install -y -qq g++ python3 python3-venv python3-dev git
 fi
 
+system_package() { # command, package: installs it where it is missing and can be had
+    command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -y -qq "$2"; } >/dev/null 2>&1 ||
+        echo "no $1 here, and the package $2 cannot be installed"
+}
+
 # Tests as the options say, for so many seconds. Exits with 1 where one failed; a run that was ended by the clock (124, 137)
 # or had nothing to do (5) may.
 timed_tests() { # seconds, options of pytest
