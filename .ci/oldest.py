@@ -6,19 +6,20 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 # Hundreds of megabytes, or tools of developers and of the documentation: their steps take the newest.
 LEFT_OUT = ("cluster", "pyg", "docs", "dev")
 
 
-def pins(project: dict[str, object]) -> list[str]:
-    """``name==lower end`` of the requirements and of all extras but those above."""
-    extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"]]
-    for extra in extras:
+def pins(content: dict[str, Any]) -> list[str]:
+    """``name==lower end`` of what a build, the package and all its extras but those above ask for."""
+    project = content["project"]
+    wanted = [*content["build-system"]["requires"], *project["dependencies"]]
+    for extra, lines in project["optional-dependencies"].items():
         if extra not in LEFT_OUT:
-            wanted += [line for line in extras[extra] if not line.startswith("gapcut[")]
-    found = {}
+            wanted += [line for line in lines if not line.startswith("gapcut[")]
+    found: dict[str, str] = {}
     for line in wanted:
         match = re.match(r"([\w-]+)(?:\[.*?\])?>=([\d.]+)", line)
         if match is None:
@@ -30,4 +31,4 @@ def pins(project: dict[str, object]) -> list[str]:
 
 if __name__ == "__main__":
     text = (Path(__file__).resolve().parent.parent / "pyproject.toml").read_text()
-    sys.stdout.write("\n".join(pins(tomllib.loads(text)["project"])) + "\n")
+    sys.stdout.write("\n".join(pins(tomllib.loads(text))) + "\n")
