@@ -104,6 +104,9 @@ def _kinds(declared: type) -> dict[str, list[tuple[Any, Range | None]]]:
 
 def _members(hint: Any, within: Range | None = None) -> list[tuple[Any, Range | None]]:
     origin = get_origin(hint)
+    alias = hint if origin is None else origin
+    if hasattr(alias, "__value__"):  # of a ``type`` statement, as NumPy's from 2.5 on
+        return _members(alias.__value__, within)
     if origin is Annotated:
         return _members(hint.__origin__, hint.__metadata__[0])
     if origin in (Union, UnionType):
