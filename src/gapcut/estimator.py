@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from inspect import cleandoc
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -127,7 +128,9 @@ def _weighted(
     return (X, y) if node_weights is None else (as_graphs(X, y).with_node_weights(node_weights), None)
 
 
-if StructuredSVM.__doc__:  # not under python -OO
-    StructuredSVM.__doc__ = StructuredSVM.__doc__.replace("{parameters}", parameters_section(Parameters))
+if StructuredSVM.__doc__:  # not under python -OO; not indented, as from Python 3.13 on all are
+    StructuredSVM.__doc__ = cleandoc(StructuredSVM.__doc__).replace(
+        "{parameters}", parameters_section(Parameters)
+    )
 
 __all__ = ["StructuredSVM"]

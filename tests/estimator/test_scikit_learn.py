@@ -184,5 +184,5 @@ def test_verbose_prints_a_line_after_every_pass(capsys, tmp_path):
     "name", ["classes_", "unary_", "feature_names_in_", "n_features_in_", "C_", "pipeline_"]
 )
 def test_every_fitted_attribute_is_documented_and_absent_before_fit(name):
-    assert re.search(rf"^    (\w+, )*{name}(, \w+)* : ", StructuredSVM.__doc__, re.MULTILINE)
+    assert re.search(rf"^(\w+, )*{name}(, \w+)* : ", StructuredSVM.__doc__, re.MULTILINE)
     assert not hasattr(StructuredSVM(), name)

@@ -49,7 +49,7 @@ def test_every_parameter_is_documented(name):
     assert list(texts(Parameters)) == NAMES
     assert summary(Parameters, name).endswith(".")
     assert (
-        f"\n    {name} : {allowed(Parameters, name)}\n        {summary(Parameters, name)[:20]}"
+        f"\n{name} : {allowed(Parameters, name)}\n    {summary(Parameters, name)[:20]}"
         in StructuredSVM.__doc__
     )
 

@@ -46,12 +46,11 @@ def summary(declared: type, name: str) -> str:
 
 
 def parameters_section(declared: type) -> str:
-    """All parameters in the manner of numpydoc, to stand in an indented docstring."""
-    entries = (
+    """All parameters in the manner of numpydoc, to stand in a docstring that is not indented."""
+    return "\n".join(
         f"{name} : {allowed(declared, name)}\n{indent(text, '    ')}"
         for name, text in texts(declared).items()
     )
-    return indent("\n".join(entries), "    ").lstrip()
 
 
 def allowed(declared: type, name: str) -> str:
