@@ -7,8 +7,10 @@ import pytest
 
 from gapcut import Graph, StructuredSVM
 from gapcut.model.challenge import Challenge
+from gapcut.model.choice import decide
 from gapcut.model.choose_oracle import _in_words, choose_oracle
 from gapcut.model.chosen import Choice
+from gapcut.model.settings import Settings
 from sample_graphs import same_model, sample_graphs
 
 
@@ -42,6 +44,12 @@ def test_it_joins_where_folds_are_more_accurate(counted):
     assert choice.C == max((t for t in tried if len(t.scores) == 3), key=lambda t: np.mean(t.scores)).C
     assert same_model(counted, StructuredSVM(C=choice.C, oracle="lp").fit(circles(0)))
     assert counted.score(circles(1)) > StructuredSVM(C="cv").fit(circles(0)).score(circles(1)) + 0.1
+
+
+def test_the_time_limit_of_a_fold_is_not_that_of_the_fit():
+    asked = Settings.checked(StructuredSVM(C="cv", oracle="auto", time_limit=600.0).get_params())
+    found = decide(circles(0), asked)
+    assert (found.settings.oracle, found.settings.time_limit) == ("lp", 600.0)
 
 
 def test_the_claim_is_that_of_the_oracle_chosen(counted, tmp_path):

@@ -70,8 +70,8 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
         )
         settings = replace(settings, base_features="context" if choice.context else "edges")
     if one_label is not None and held is not None:
-        one_label = replace(one_label, time_limit=limit)
-        choice, held = choose_oracle(held, choice, one_label, values_of(data, tried))
+        of_fold, values = replace(one_label, time_limit=limit), values_of(data, tried)
+        choice, held = choose_oracle(held, choice, of_fold, values)
         if choice.oracle == one_label.oracle:
             settings = replace(one_label, base_features=settings.base_features)
     settings = replace(settings, C=choice.C)
