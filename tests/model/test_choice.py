@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import gapcut.model.training
 from gapcut import Graph, GraphSet, ModelFileError, StructuredSVM
@@ -68,9 +69,13 @@ def test_connected_parts_without_weight_are_left_out():
 def test_one_connected_graph_gets_the_stated_default():
     (graph,) = sample_graphs(1, n_nodes=30)
     chain = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
-    svm = StructuredSVM(C="cv", **FAST).fit([graph.replace(edges=chain, edge_features=np.ones((29, 1)))])
+    chained = graph.replace(edges=chain, edge_features=np.ones((29, 1)))
+    svm = StructuredSVM(C="cv", **FAST).fit([chained])
     assert svm.C_ == 1.0
-    assert "nothing to hold out" in svm.choice_.reason
+    assert svm.choice_.reason.startswith("C = 1 and no base: one connected graph")
+    named = StructuredSVM(C="cv", base=DecisionTreeClassifier(max_depth=2), **FAST).fit([chained])
+    assert named.choice_.base
+    assert named.choice_.reason.startswith("C = 1: one connected graph")
 
 
 def test_a_base_that_would_take_most_of_the_time_limit_stays_out(monkeypatch):

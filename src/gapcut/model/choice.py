@@ -97,6 +97,13 @@ def _untried(data: TrainingSet, settings: Settings, C: float, why: str) -> Choic
     return Choice(C, data.base is not None, settings.oracle, (), why)
 
 
+def _without_folds(data: TrainingSet, settings: Settings, given: float | None, reason: str, why: str) -> Choice:
+    """What is taken where folds cannot tell, and the ``reason``; ``why``: said first."""
+    C = UNCHOSEN if given is None else given
+    base = " and no base" if data.base is None else ""
+    return _untried(data, settings, C, _joined(why, f"C = {C:g}{base}: {reason}"))
+
+
 def _one_label(asked: Settings, settings: Settings, data: TrainingSet) -> Settings | None:
     """Those with ``oracle="lp"``, where "auto" was ``asked`` and stands for the cut as long as no fold says more."""
     if asked.oracle != AUTO or settings.oracle != "cut" or settings.learner != "primal-dual":
@@ -131,19 +138,17 @@ def choose(
 
     ``settings``: with the time limit of one fit to a fold. ``candidates``: the training set without a base, with one,
     or both in this order; ``tried``: values of C, ascending, or None (:func:`values_of`). For each candidate the most
-    accurate C, the smallest of equals;
-    the base joins if that makes more than one standard error of difference (over the same graphs). A candidate clearly
-    behind on the first fold is dropped there, and the base is not tried where nearly all is right without it. ``why``:
-    said first.
+    accurate C, the smallest of equals; the base joins if that makes more than one standard error of difference (over
+    the same graphs). A candidate clearly behind on the first fold is dropped there, and the base is not tried where
+    nearly all is right without it. ``why``: said first.
     """
     given = tried[0] if tried is not None and len(tried) == 1 else None
     if given is not None and len(candidates) == 1:
         return candidates[0], _untried(candidates[0], settings, given, why), None
     folds = [part for data in candidates if (part := Folds.of(data, 0)) is not None]
     if not folds:
-        C = UNCHOSEN if given is None else given
-        reason = f"C = {C:g} and no base tried: one connected graph (or no weight) leaves nothing to hold out"
-        return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
+        reason = "one connected graph (or no weight) leaves nothing to hold out"
+        return candidates[0], _without_folds(candidates[0], settings, given, reason, why), None
     firsts = [first_fold(folds[0], settings, values_of(folds[0].data, tried))]
     enough = best_of(firsts[0]).accuracy
     if len(folds) == 2 and enough > NEARLY_ALL:
@@ -153,9 +158,8 @@ def choose(
         )
     firsts += [first_fold(part, settings, values_of(part.data, tried)) for part in folds[1:]]
     if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
-        C = UNCHOSEN if given is None else given
-        reason = f"C = {C:g} and no base: the time limit is too short for folds"
-        return candidates[0], _untried(candidates[0], settings, C, _joined(why, reason)), None
+        reason = "the time limit is too short for folds"
+        return candidates[0], _without_folds(candidates[0], settings, given, reason, why), None
     behind = _clearly_behind(firsts)
     paths = [[] if i == behind else other_folds(folds[i], settings, first) for i, first in enumerate(firsts)]
     picked = [max(path, key=lambda h: h.accuracy) for path in paths if path]
