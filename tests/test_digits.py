@@ -38,8 +38,9 @@ def test_shares_of_any_count_are_shown_true():
 
 
 def test_short_shares():
-    shown = [whole_percent(share) for share in (0.0, 1e-9, 0.004, 0.5, 0.994, 0.996, 1 - 1e-9, 1.0)]
-    assert shown == ["0%", "<1%", "<1%", "50%", "99%", ">99%", ">99%", "100%"]
+    shares = (0.0, 1e-9, 0.005, 0.0051, 0.5, 0.994, 0.995, 1 - 1e-9, 1.0)
+    shown = [whole_percent(share) for share in shares]
+    assert shown == ["0%", "<1%", "<1%", "1%", "50%", "99%", ">99%", ">99%", "100%"]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,6 @@ def test_a_score_is_one_only_where_it_is():
 
 
 def test_numbers_of_tables():
-    values = (12345, 1234.56, 0.123456, 1234567.8, 7.0, -0.0004, math.nan, math.inf, 1e20)
+    values = (12345, 1234.56, 999.96, 0.123456, 1234567.8, 7.0, -0.0004, math.nan, math.inf, 1e20)
     shown = [number(value) for value in values]
-    assert shown == ["12,345", "1,235", "0.1235", "1,234,568", "7", "-0.0004", "-", "inf", "1e+20"]
+    assert shown == ["12,345", "1,235", "1,000", "0.1235", "1,234,568", "7", "-0.0004", "-", "inf", "1e+20"]

@@ -31,7 +31,7 @@ def percent(share: float, places: int = 2, unit: str = " %") -> str:
 
 def whole_percent(share: float) -> str:
     """The same where there is little room."""
-    if 0.0 < share < 0.005:
+    if 0.0 < share <= 0.005:  # a half of one would be rounded to 0
         return "<1%"
     return ">99%" if 0.995 <= share < 1.0 - _NOISE else f"{share:.0%}"
 
@@ -39,7 +39,7 @@ def whole_percent(share: float) -> str:
 def table_digits(value: float) -> int:
     """Digits of a number in a table: four, but all that are before the point."""
     size = abs(value)
-    return math.floor(math.log10(size)) + 1 if 1e4 <= size < 1e15 else 4
+    return len(str(int(size))) if 1e4 <= size < 1e15 else 4
 
 
 def number(value: float) -> str:
@@ -49,4 +49,4 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "-"
     whole = abs(value) < 1e15 and (abs(value) >= 1e3 or value == round(value))
-    return f"{value:,.0f}" if whole else f"{value:.4g}"
+    return f"{value:,.0f}" if whole else f"{value:,.4g}"

@@ -58,6 +58,7 @@ def test_a_proven_number_in_a_table_has_its_digits_and_is_still_proven():
     shown = [in_table(value, at_most) for value in (12345.2, 1234.56, 1.30001, 0.0, math.inf)]
     assert shown == ["12,346", "1,235", "1.301", "0", "inf"]
     assert [in_table(value, at_least) for value in (12343.9, -1234.56)] == ["12,343", "-1,235"]
+    assert in_table(math.nextafter(1e5, 0.0), at_least) == "99,999"
 
 
 def test_a_bracket_shows_its_gap_rounded_up():
