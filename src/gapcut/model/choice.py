@@ -97,7 +97,9 @@ def _untried(data: TrainingSet, settings: Settings, C: float, why: str) -> Choic
     return Choice(C, data.base is not None, settings.oracle, (), why)
 
 
-def _without_folds(data: TrainingSet, settings: Settings, given: float | None, reason: str, why: str) -> Choice:
+def _without_folds(
+    data: TrainingSet, settings: Settings, given: float | None, reason: str, why: str
+) -> Choice:
     """What is taken where folds cannot tell, and the ``reason``; ``why``: said first."""
     C = UNCHOSEN if given is None else given
     base = " and no base" if data.base is None else ""
