@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from gapcut import Graph
 from gapcut.features.base import Columns
 from gapcut.stacking import Base, fit_base, node_folds
+from gapcut.stacking.growing import _trees
 from gapcut.stacking.table import Context, node_rows
 from sample_graphs import sample_graphs
 
@@ -214,6 +215,12 @@ def test_rounds_of_context_say_together_what_a_node_is():
     assert (np.exp(middle) >= 1e-3 - 1e-6).all()
     assert (np.exp(middle) <= 1.0 + 1e-6).all()
     np.testing.assert_allclose(np.exp(middle).sum(axis=1), 1.0, atol=3e-3)  # 1, but for what is clipped
+
+
+@pytest.mark.parametrize(("nodes", "first", "later"), [(100, 150, 75), (20_000, 75, 37), (10**6, 50, 25)])
+def test_later_rounds_have_half_the_trees(nodes, first, later):
+    assert _trees(nodes, 0, 1).n_estimators == first
+    assert _trees(nodes, 0, 1, later=True).n_estimators == later
 
 
 def test_a_file_of_before_has_the_columns_of_its_last_round():

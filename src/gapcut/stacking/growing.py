@@ -21,8 +21,8 @@ _TIMED = 3000
 _TREES, _LEAST_TREES, _GROWN, _ROWS = 150, 50, 1_500_000, 60_000
 """Trees of a forest; fewer where trees times nodes would be more than ``_GROWN``, and each on so many nodes at most."""
 _AT_ONCE = 1 << 15
-_LATER, _LEAST_LATER = 0.5, 25
-"""Part of the trees that rounds after the first have, and how many at least: they start from what is nearly right."""
+_LATER = 0.5
+"""Part of the trees that rounds after the first have: they start from what is nearly right."""
 
 
 def fit_base(
@@ -200,7 +200,7 @@ def _trees(n_nodes: int, seed: int, n_threads: int, later: bool = False) -> Any:
 
     count = min(_TREES, max(_LEAST_TREES, _GROWN // max(1, n_nodes)))
     if later:
-        count = min(count, max(_LEAST_LATER, int(_LATER * count)))
+        count = int(_LATER * count)
     most = _ROWS if n_nodes > _ROWS else None
     return ExtraTreesClassifier(
         count, bootstrap=most is not None, max_samples=most, random_state=seed, n_jobs=n_threads
