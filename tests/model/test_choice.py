@@ -76,6 +76,9 @@ def test_one_connected_graph_gets_the_stated_default():
     named = StructuredSVM(C="cv", base=DecisionTreeClassifier(max_depth=2), **FAST).fit([chained])
     assert named.choice_.base
     assert named.choice_.reason.startswith("C = 1: one connected graph")
+    alone = StructuredSVM(C="cv", base="trees", **FAST).fit([chained])  # columns from 0 to 1
+    assert alone.C_ == 10.0
+    assert alone.choice_.reason.startswith("C = 10: one connected graph")
 
 
 def test_a_base_that_would_take_most_of_the_time_limit_stays_out(monkeypatch):

@@ -42,7 +42,7 @@ _FOR_ALONE = 10.0
 probabilities and standardised features do."""
 _LITTLE_LEARNED, _FAR, _ENOUGH, _ADVICE_SECONDS = 0.2, 0.05, 1000, 10.0
 UNCHOSEN = 1.0
-"""C where nothing can be held out."""
+"""C where nothing can be held out, with the same exception."""
 
 
 def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] | None = None) -> Decided:
@@ -80,10 +80,12 @@ def decide(graphs: Sequence[Graph], settings: Settings, values: Sequence[float] 
 
 def values_of(data: TrainingSet, tried: Sequence[float] | None) -> Sequence[float]:
     """Those of C to try on a set, ascending: the ones asked for, or by default powers of ten."""
-    if tried is not None:
-        return tried
-    alone = data.base is not None and data.base.alone
-    return tuple(_FOR_ALONE * C for C in POWERS) if alone else POWERS
+    return tuple(_larger(data) * C for C in POWERS) if tried is None else tried
+
+
+def _larger(data: TrainingSet) -> float:
+    """What values of C are multiplied by on a set."""
+    return _FOR_ALONE if data.base is not None and data.base.alone else 1.0
 
 
 def _path_limit(clock: Deadline, fits: int) -> float | None:
@@ -101,7 +103,7 @@ def _without_folds(
     data: TrainingSet, settings: Settings, given: float | None, reason: str, why: str
 ) -> Choice:
     """What is taken where folds cannot tell, and the ``reason``; ``why``: said first."""
-    C = UNCHOSEN if given is None else given
+    C = _larger(data) * UNCHOSEN if given is None else given
     base = " and no base" if data.base is None else ""
     return _untried(data, settings, C, _joined(why, f"C = {C:g}{base}: {reason}"))
 

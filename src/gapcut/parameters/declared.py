@@ -50,10 +50,10 @@ class Parameters:
 
     C: Trade-off between training loss and ``1/2 |w|^2``.
         ``"cv"``: powers of ten from 0.1 to 1,000, from 1 to 10,000 with a base of trees that see edges, are tried on at
-        most three folds of whole graphs (of connected parts where there is one graph; 1 where that is connected), each
-        trained once along C to a gap of 5 % or twelve certificates: the first until it gets worse, the others at its
-        best C and the two beside it. The C is taken whose accuracy on the nodes held out is the best, the smallest of
-        equals; ``choice_`` has the folds' scores.
+        most three folds of whole graphs (of connected parts where there is one graph; where that is connected, 1 or 10
+        is taken), each trained once along C to a gap of 5 % or twelve certificates: the first until it gets worse, the
+        others at its best C and the two beside it. The C is taken whose accuracy on the nodes held out is the best, the
+        smallest of equals; ``choice_`` has the folds' scores.
     loss_scale: Loss of a graph in which every node is labelled wrong by a one-hot labeling (rho).
     gap: Stop once (upper - lower) / upper is proven to be at most this.
     eps: Stop of the cutting plane in place of the gap: eta - xi <= eps, as Algorithm 1 has it.
