@@ -29,6 +29,11 @@ def percent(share: float, places: int = 2, unit: str = " %") -> str:
     return f"{decimal(100.0 * (near if abs(share - near) < _NOISE else share), places, 100.0)}{unit}"
 
 
+def mean_and_spread(mean: float, spread: float) -> str:
+    """Of shares, in percent; a dash where there is none."""
+    return f"{percent(mean, unit='')} ± {percent(spread)}" if math.isfinite(mean) else "-"
+
+
 def whole_percent(share: float) -> str:
     """The same where there is little room."""
     if 0.0 < share <= 0.005:  # a half of one would be rounded to 0

@@ -105,7 +105,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         stream.write(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(np.lib.format, "write_array", broken)
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", broken)
     with pytest.raises(OSError, match="disk full"):
         small_set().save(path)
     assert path.read_bytes() == before

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gapcut.certificates import gap_percent
 from gapcut.comparison.folds import Comparison, Row
 from gapcut.comparison.labelling import MethodRow
-from gapcut.digits import percent
+from gapcut.digits import mean_and_spread, percent
 
 _COLUMNS = (
     "learner/oracle",
@@ -88,5 +88,4 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _spread(row: Row, column: str) -> str:
-    mean = row.mean(column)
-    return "-" if not math.isfinite(mean) else f"{percent(mean, unit='')} ± {percent(row.spread(column))}"
+    return mean_and_spread(row.mean(column), row.spread(column))

@@ -156,10 +156,8 @@ def choose(
     firsts = [first_fold(folds[0], settings, values_of(folds[0].data, tried))]
     enough = best_of(firsts[0]).accuracy
     if len(folds) == 2 and enough > NEARLY_ALL:
-        folds, why = (
-            folds[:1],
-            _joined(why, f"no base tried: {shown_share(enough)} of the first fold right without"),
-        )
+        folds = folds[:1]
+        why = _joined(why, f"no base tried: {shown_share(enough)} of the first fold right without")
     firsts += [first_fold(part, settings, values_of(part.data, tried)) for part in folds[1:]]
     if settings.time_limit is not None and not any(fold.learned for first in firsts for fold in first):
         reason = "the time limit is too short for folds"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gapcut.certificates import gap_percent
-from gapcut.digits import percent
+from gapcut.digits import mean_and_spread, percent
 from gapcut.scenes.bridges import LABELS
 from gapcut.scenes.experiment.folds import FoldResult
 from gapcut.scenes.experiment.scans import BridgeScan
@@ -61,4 +61,4 @@ def _best(bridges: Sequence[BridgeScan], numbers: Sequence[int]) -> float:
 
 def _spread(values: Sequence[float]) -> str:
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return f"{percent(float(np.mean(values)), unit='')} ± {percent(spread)}"
+    return mean_and_spread(float(np.mean(values)), spread)
